@@ -1,0 +1,1 @@
+"""What people read outside the lake: report, release, data dictionary."""

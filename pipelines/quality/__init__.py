@@ -1,0 +1,1 @@
+"""Is it plausible? Great Expectations suites over published tables; structural rules live in the schemas."""

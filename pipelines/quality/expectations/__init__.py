@@ -1,0 +1,1 @@
+"""Custom expectations for what this field needs."""

@@ -1,0 +1,1 @@
+"""Reported, predicted and claimed, held against each other: verdicts with their reasons."""

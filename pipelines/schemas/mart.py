@@ -1,0 +1,185 @@
+"""The `mart` layer: answers. Scores, audits, calibrations, predictions, verdicts and findings.
+
+Every row can name the core rows that it came from; a figure that cannot be computed is null beside its reason.
+"""
+
+from __future__ import annotations
+
+import dataframely as dy
+
+from pipelines.schemas.columns import count, flag, key, number, text
+from pipelines.schemas.core import SCALING_MODES, SEVERITIES
+
+RCP_FACTOR_SOURCES = ("file", "recomputed", "not_needed", "none")
+RACK_VERDICTS = ("whole", "explained", "ambiguous", "part_rack", "contradicted", "not_stated")
+NIC_VERDICTS = ("enough", "not_enough", "too_close_to_call")
+
+_ROUND = "Round as a readable name, such as training-v5.0"
+_RESULT = "Readable name: round/submitter folder/system/benchmark, and /weak for a weak result"
+_FOLDER = "Submitter's folder in the repository"
+_SYSTEM = "System folder"
+
+
+class Runs(dy.Schema):
+    """A result log judged by its round's rule: counted or not, and why; one row per result file."""
+
+    round = key(_ROUND)
+    source_path = key("Path of the result file inside the repository")
+    source_sha256 = text("SHA-256 of the result file", nullable=False)
+    run_id = text("Readable name of the run", nullable=False)
+    result_id = text(_RESULT, nullable=False)
+    raw_minutes = number("First run_stop minus first run_start; null where one is missing", unit="minutes")
+    init_minutes = number("init_stop minus the earliest init_start", unit="minutes")
+    is_counted = flag("Whether the official rule counts the run", nullable=False)
+    not_counted_rule = text("Rule that the run failed: run_start, run_stop, status, broken_line, init_time, layout")
+    not_counted_reason = text("One sentence, with the line where there is one")
+    is_kept = flag("Whether the run's time enters the score after the olympic drop; null where no rule is known")
+    rank = count("Place by time among the counted runs, from 1", minimum=1)
+    samples_to_converge = number("Progress at the last evaluation")
+    same_log_result_ids = text("Other results that publish the same bytes, comma separated; null where none does")
+    first_result_id = text("Result of the earliest round that published these bytes", nullable=False)
+    is_first_publication = flag("Whether this is that result: a fit uses the log once", nullable=False)
+
+
+class Results(dy.Schema):
+    """A score by the official rule; one row per round, submitter folder, system, benchmark and scaling mode."""
+
+    result_id = key(_RESULT)
+    round = text(_ROUND, nullable=False)
+    submitter_folder = text(_FOLDER, nullable=False)
+    submitter = text("Submitter as written in the system description")
+    system = text(_SYSTEM, nullable=False)
+    system_name = text("Name as written in the system description")
+    division = text("closed or open")
+    availability = text("Availability category")
+    benchmark = text("Benchmark as named in the logs", nullable=False)
+    scaling_mode = text("strong or weak", nullable=False, one_of=SCALING_MODES)
+    accelerator_text = text("Accelerator as written in the system description")
+    accelerator = text("Canonical part name, null where the text names none or several")
+    accelerator_count = count("Nodes times accelerators per node", unit="accelerators")
+    raw_minutes = number("Olympic mean of the counted runs' clock times", unit="minutes", minimum=0)
+    rcp_factor = number("Convergence factor applied; 1 where none is published", minimum=0)
+    rcp_factor_source = text("Where the factor came from", nullable=False, one_of=RCP_FACTOR_SOURCES)
+    score_minutes = number("raw_minutes times rcp_factor: the score by the official rule", unit="minutes", minimum=0)
+    score_published_minutes = number("Score on MLCommons' own table; null unless seen there", unit="minutes")
+    run_count = count("Result files", unit="runs", nullable=False)
+    counted_run_count = count("Runs that the rule counts", unit="runs", nullable=False)
+    required_run_count = count("Runs that the rule asks for; null where no rule is known", unit="runs")
+    no_score_reason = text("Why score_minutes is null; null where there is a score")
+    energy_joules = number("Measured energy by the official rule, null where none was measured", unit="J", minimum=0)
+    instance_accelerator_count = count("Accelerators of one model instance (weak scaling)", unit="accelerators")
+    model_count = count("Model instances trained (weak scaling)", unit="models")
+    time_to_train_all_minutes = number("First start to last stop of all instances (weak scaling)", unit="minutes")
+    models_per_minute = number("model_count over time_to_train_all_minutes; derived, not official", unit="1/minute")
+    global_batch_size = count("Samples per step; null where the runs differ", unit="samples")
+    samples_to_converge = number("Olympic mean of the kept runs' progress")
+    step_median_seconds = number("Median over runs of each run's median step time", unit="s", minimum=0)
+    first_result_id = text("Earliest result that published the same logs; itself where none did", nullable=False)
+    source_path = text("Folder of the result files", nullable=False)
+    rcp_factor_path = text("File that the factor was read from")
+
+
+class RackAudit(dy.Schema):
+    """Does the accelerator count fit the racks? One row per rack-scale (NVL72-class) system."""
+
+    round = key(_ROUND)
+    submitter_folder = key(_FOLDER)
+    system = key(_SYSTEM)
+    system_name = text("Name as written")
+    rack_product = text("Rack-scale product", nullable=False)
+    accelerator_count = count("Accelerators of the system", unit="accelerators")
+    racks_stated = count("Racks that the submitter states", unit="racks")
+    slots_per_rack = count("Accelerator slots in one rack", unit="accelerators", nullable=False)
+    active_per_rack = count("Accelerators used in each rack, null where it cannot be told", unit="accelerators")
+    remainder_by_slots = count("accelerator_count modulo slots_per_rack", unit="accelerators")
+    racks_least = count("Fewest racks that hold the accelerators", unit="racks")
+    idle_slots = count("Slots of the stated racks that hold no accelerator of the run", unit="accelerators")
+    fill_fraction = number("accelerator_count over the slots of the stated racks", minimum=0)
+    replica_accelerator_count = count("Accelerators of one model replica, where a launch states it")
+    verdict = text("How the count fits", nullable=False, one_of=RACK_VERDICTS)
+    explanation = text("One sentence", nullable=False)
+
+
+class Calibrations(dy.Schema):
+    """A step-time fit; one row per workload, accelerator, precision, layout and software round.
+
+    t = a (m + (PP - 1) / VP) + b, weighted least squares on relative error. An error that cannot be estimated is null.
+    """
+
+    family = key("Readable name: workload/accelerator/precision/software round[/layout]")
+    workload = text("Benchmark", nullable=False)
+    accelerator = text("Part", nullable=False)
+    precision = text("Precision of the matrix multiplications", nullable=False)
+    software_round = text("Round whose software the runs used", nullable=False)
+    layout = text("TP x CP x PP x VP that all members share", nullable=False)
+    n = count("Distinct results fitted", nullable=False, minimum=1)
+    accelerator_count_least = count("Smallest member", unit="accelerators")
+    accelerator_count_most = count("Largest member", unit="accelerators")
+    micro_batch_seconds = number("a: time of one micro-batch on one pipeline", unit="s")
+    fixed_seconds = number("b: time per step that does not depend on the micro-batches", unit="s")
+    efficiency = number("Model FLOPs of a micro-batch over peak dense FLOPs in a; convention below")
+    flops_convention = text("causal, full or 6n", nullable=False)
+    peak_basis = text("Peak that the efficiency is taken against")
+    in_sample_mape_percent = number("Mean absolute error on the members", unit="%")
+    leave_one_out_mape_percent = number("Mean absolute error with each member held out; null for n < 3", unit="%")
+    leave_one_out_worst_percent = number("Largest absolute error with each member held out", unit="%")
+    largest_held_out_error_percent = number("Signed error at the largest size, held out", unit="%")
+    linear_baseline_error_percent = number("The same for linear scaling from the smallest size", unit="%")
+    no_estimate_reason = text("Why an error is null; null where none is")
+    eval_base_seconds = number("c0 of evaluation time c0 + c1 / DP", unit="s")
+    eval_per_replica_seconds = number("c1 of evaluation time c0 + c1 / DP", unit="s")
+    other_seconds = number("Mean time that is neither step nor evaluation", unit="s")
+
+
+class ReconciledRuns(dy.Schema):
+    """A language-model result held against the model; one row per result.
+
+    Predictions hold the result itself out. Null beside `no_prediction_reason` where no model has been validated.
+    """
+
+    result_id = key(_RESULT)
+    round = text(_ROUND, nullable=False)
+    benchmark = text("Benchmark", nullable=False)
+    submitter = text("Submitter as written")
+    system_name = text("System as written")
+    accelerator = text("Part")
+    accelerator_count = count("Accelerators of the system", unit="accelerators")
+    precision = text("Precision of the run")
+    score_minutes = number("Score by the official rule", unit="minutes")
+    predicted_minutes = number("Model, this result held out", unit="minutes")
+    predicted_low_minutes = number("Low end of the interval", unit="minutes")
+    predicted_high_minutes = number("High end of the interval", unit="minutes")
+    interval_basis = text("How the interval was made and its level")
+    residual_percent = number("Predicted over reported, minus one", unit="%")
+    predicted_raw_minutes = number("The same on the clock, before any convergence factor", unit="minutes")
+    predicted_step_seconds = number("Step time, this result held out", unit="s")
+    step_median_seconds = number("Step time as logged", unit="s")
+    family = text("Calibration family")
+    family_size = count("Members of the family")
+    leave_one_out_mape_percent = number("Held-out error of the family; null where it cannot be estimated", unit="%")
+    no_prediction_reason = text("Why there is no prediction; null where there is one")
+    racks_stated = count("Racks that the submitter states", unit="racks")
+    racks_by_division = count("Accelerators over slots per rack, rounded up", unit="racks")
+    racks_by_replica = count("Racks that hold the data-parallel replicas, whole replicas per rack", unit="racks")
+    racks_by_model = count("Fewest racks whose predicted time meets the score, this result held out", unit="racks")
+    nic_available_gigabytes_per_second = number("NIC bandwidth of one accelerator, one direction", unit="GB/s")
+    nic_needed_gigabytes_per_second_low = number("Need at 1 % exposed, most favourable assumptions", unit="GB/s")
+    nic_needed_gigabytes_per_second_mid = number("Need at 1 % exposed, central assumptions", unit="GB/s")
+    nic_needed_gigabytes_per_second_high = number("Need at 1 % exposed, least favourable assumptions", unit="GB/s")
+    nic_verdict = text("Whether the network was enough", one_of=NIC_VERDICTS)
+    verdict = text("What the comparison says", nullable=False)
+    explanation = text("One or two sentences", nullable=False)
+
+
+class Findings(dy.Schema):
+    """Everything that a person should look at; one row per finding."""
+
+    finding_id = key("Stable name: kind and subject")
+    kind = text("What was found, as a dotted slug", nullable=False)
+    severity = text("error, warning or info", nullable=False, one_of=SEVERITIES)
+    round = text("Round, null where the finding concerns none or several")
+    subject = text("What it is about: a result, a system, a file", nullable=False)
+    explanation = text("One sentence that a person understands", nullable=False)
+    expected = text("What was expected")
+    found = text("What stands there")
+    evidence = text("Where to look: path and place, or the columns compared")

@@ -1,0 +1,73 @@
+"""The list of tables: name, schema, how it is split into partitions, whether the snapshot carries it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.schemas import core, mart, raw
+
+if TYPE_CHECKING:
+    import dataframely as dy
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the lake."""
+
+    name: str
+    """Layer and table, such as `core.runs`."""
+    schema: type[dy.Schema]
+    by_round: bool
+    """One partition a round; otherwise a single partition."""
+    in_snapshot: bool = False
+
+    @property
+    def layer(self) -> str:
+        """Return `raw`, `core` or `mart`."""
+        return self.name.partition(".")[0]
+
+    @property
+    def short_name(self) -> str:
+        """Return the name without its layer."""
+        return self.name.partition(".")[2]
+
+    @property
+    def description(self) -> str:
+        """Return the schema's docstring on one line."""
+        return " ".join((self.schema.__doc__ or "").split())
+
+
+_ALL = (
+    Table("raw.files", raw.Files, by_round=True),
+    Table("core.sources", core.Sources, by_round=True, in_snapshot=True),
+    Table("core.systems", core.Systems, by_round=True, in_snapshot=True),
+    Table("core.runs", core.Runs, by_round=True, in_snapshot=True),
+    Table("core.evals", core.Evals, by_round=True),
+    Table("core.steps", core.Steps, by_round=True),
+    Table("core.launches", core.Launches, by_round=True, in_snapshot=True),
+    Table("core.scaling_factors", core.ScalingFactors, by_round=True, in_snapshot=True),
+    Table("core.power_readings", core.PowerReadings, by_round=True, in_snapshot=True),
+    Table("core.parse_findings", core.ParseFindings, by_round=True, in_snapshot=True),
+    Table("mart.runs", mart.Runs, by_round=False),
+    Table("mart.results", mart.Results, by_round=False),
+    Table("mart.rack_audit", mart.RackAudit, by_round=False),
+    Table("mart.calibrations", mart.Calibrations, by_round=False),
+    Table("mart.reconciled_runs", mart.ReconciledRuns, by_round=False),
+    Table("mart.findings", mart.Findings, by_round=False),
+)
+
+TABLES: dict[str, Table] = {entry.name: entry for entry in _ALL}
+"""Every table by its full name, in the order in which they are built."""
+
+
+def table(name: str) -> Table:
+    """Return the table of that name.
+
+    Raises:
+        KeyError: the name is not a table; the message lists those that are.
+    """
+    try:
+        return TABLES[name]
+    except KeyError:
+        raise KeyError(f"no table {name!r}; tables are {', '.join(TABLES)}") from None
