@@ -46,5 +46,5 @@ def findings_frame(findings: Iterable[ParseFinding]) -> pl.DataFrame:
     """Return the findings as a frame of `core.parse_findings`, quotes cut to `LONGEST_QUOTE`."""
     rows = [asdict(finding) for finding in findings]
     names = ParseFindings.column_names()
-    frame = pl.DataFrame(rows, schema={name: pl.String for name in names}, orient="row")
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
     return frame.with_columns(pl.col("expected", "found").str.slice(0, LONGEST_QUOTE)).select(names)
