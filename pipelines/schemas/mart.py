@@ -12,6 +12,7 @@ from pipelines.schemas.core import SCALING_MODES, SEVERITIES
 
 RCP_FACTOR_SOURCES = ("file", "recomputed", "not_needed", "none")
 RACK_VERDICTS = ("whole", "explained", "ambiguous", "part_rack", "contradicted", "not_stated")
+CHECK_STATUSES = ("passed", "failed", "errored")
 NIC_VERDICTS = ("enough", "not_enough", "too_close_to_call")
 
 _ROUND = "Round as a readable name, such as training-v5.0"
@@ -183,3 +184,21 @@ class Findings(dy.Schema):
     expected = text("What was expected")
     found = text("What stands there")
     evidence = text("Where to look: path and place, or the columns compared")
+
+
+class Checks(dy.Schema):
+    """What came of each check on a table; one row per table and check.
+
+    `errored` means that the check itself broke, which is a fault of this project and not of the data.
+    """
+
+    table = key("Table that was checked, such as mart.rack_audit")
+    name = key("Short name of the check")
+    severity = text("What a failure means: error blocks publishing, warning informs", one_of=("error", "warning"))
+    status = text("What came of it", nullable=False, one_of=CHECK_STATUSES)
+    checked_count = count("Rows that were looked at", unit="rows")
+    failed_count = count("Rows that do not satisfy the check", unit="rows")
+    is_blocking = flag("Whether nothing may be published on top of this outcome", nullable=False)
+    meaning = text("What is checked, in one sentence", nullable=False)
+    explanation = text("What came of it, in one sentence", nullable=False)
+    rows = text("The rows that do not satisfy it, at most 200, as a JSON list of objects; null where there are none")

@@ -54,6 +54,7 @@ _ALL = (
     Table("mart.rack_audit", mart.RackAudit, by_round=False),
     Table("mart.calibrations", mart.Calibrations, by_round=False),
     Table("mart.reconciled_runs", mart.ReconciledRuns, by_round=False),
+    Table("mart.checks", mart.Checks, by_round=False),
     Table("mart.findings", mart.Findings, by_round=False),
 )
 

@@ -1,0 +1,46 @@
+"""Whole racks: an accelerator count that fills racks of the stated size, or less than one rack."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+
+@cache
+def expect_whole_racks() -> type[Any]:
+    """Return the expectation class; takes `column_list=[accelerator count, slots per rack]`.
+
+    A row satisfies it when the count is a whole number of racks, or smaller than one rack (a part rack is no error).
+    Rows where either figure is missing satisfy it: there is nothing to hold against the other.
+    """
+    from great_expectations.execution_engine import PandasExecutionEngine
+    from great_expectations.expectations.expectation import MulticolumnMapExpectation
+    from great_expectations.expectations.metrics.map_metric_provider import (
+        MulticolumnMapMetricProvider,
+        multicolumn_condition_partial,
+    )
+
+    class WholeRacks(MulticolumnMapMetricProvider):  # type: ignore[misc]
+        condition_metric_name = "multicolumn_values.whole_racks"
+        condition_domain_keys = (
+            "batch_id",
+            "table",
+            "column_list",
+            "row_condition",
+            "condition_parser",
+            "ignore_row_if",
+        )
+        condition_value_keys = ()
+
+        @multicolumn_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
+        def _pandas(cls, column_list: Any, **_: Any) -> Any:  # noqa: N805
+            accelerators, slots = column_list.iloc[:, 0], column_list.iloc[:, 1]
+            return accelerators.isna() | slots.isna() | (accelerators % slots == 0) | (accelerators < slots)
+
+    class ExpectWholeRacks(MulticolumnMapExpectation):  # type: ignore[misc]
+        """Expect each count to be a whole number of racks, or less than one rack."""
+
+        map_metric = WholeRacks.condition_metric_name
+        args_keys = ("column_list",)
+
+    return ExpectWholeRacks

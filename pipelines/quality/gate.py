@@ -1,0 +1,129 @@
+"""Runs the suites: Great Expectations on frames of `mart`, outcomes back as plain data.
+
+What is expected of a table belongs in `suites`. Great Expectations is imported inside the functions that use it,
+because its import takes seconds; `warm_up` lets that happen while other work goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from pipelines.quality.outcomes import Check, Outcome
+
+_ROW = "row_number_of_this_check"
+
+
+def warm_up() -> threading.Thread:
+    """Start importing Great Expectations in the background; nothing needs to wait for the thread."""
+    thread = threading.Thread(target=_great_expectations, name="great-expectations-import", daemon=True)
+    thread.start()
+    return thread
+
+
+def run_checks(checks: Iterable[Check], frames: Mapping[str, pl.DataFrame]) -> list[Outcome]:
+    """Return the outcome of each check on the frame of its table; a table that is not given is an errored check."""
+    by_table: dict[str, list[Check]] = {}
+    for check in checks:
+        by_table.setdefault(check.table, []).append(check)
+    outcomes: list[Outcome] = []
+    for table, of_table in by_table.items():
+        if table in frames:
+            outcomes.extend(_run_suite(table, of_table, frames[table]))
+        else:
+            outcomes.extend(_errored(check, f"table {table} was not given") for check in of_table)
+    return outcomes
+
+
+def _run_suite(table: str, checks: list[Check], frame: pl.DataFrame) -> list[Outcome]:
+    if frame.is_empty():
+        return [_outcome(check, "passed", 0, 0) for check in checks]
+    try:
+        gx = _great_expectations()
+        built = {check.name: check.expectation() for check in checks}
+        results = _validate(gx, table, built, frame)
+    except Exception as error:  # whatever breaks here is our own fault and is told as such
+        return [_errored(check, f"{type(error).__name__}: {error}") for check in checks]
+    return [_read(check, results[check.name], frame) for check in checks]
+
+
+def _validate(gx: Any, table: str, built: Mapping[str, Any], frame: pl.DataFrame) -> dict[str, Any]:
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}
+    for name, expectation in built.items():
+        expectation.meta = {"check": name}
+    suite = context.suites.add(gx.ExpectationSuite(name=table, expectations=list(built.values())))
+    batch = (
+        context.data_sources.add_pandas(table).add_dataframe_asset(table).add_batch_definition_whole_dataframe("all")
+    )
+    definition = context.validation_definitions.add(gx.ValidationDefinition(name=table, data=batch, suite=suite))
+    result = definition.run(
+        batch_parameters={"dataframe": frame.with_row_index(_ROW).to_pandas()},
+        result_format={"result_format": "COMPLETE", "unexpected_index_column_names": [_ROW]},
+    )
+    return {entry.expectation_config.meta["check"]: entry for entry in result.results}
+
+
+def _read(check: Check, result: Any, frame: pl.DataFrame) -> Outcome:
+    error = _raised(result.exception_info)
+    if error is not None:
+        return _errored(check, error)
+    checked = result.result.get("element_count", frame.height)
+    if result.success:
+        return _outcome(check, "passed", checked, 0)
+    indexes = sorted({int(entry[_ROW]) for entry in result.result.get("unexpected_index_list") or ()})
+    rows = frame[indexes].select(check.shown)
+    return _outcome(check, "failed", checked, result.result.get("unexpected_count", len(indexes)), rows)
+
+
+def _raised(information: Any) -> str | None:
+    """Return the message where an expectation raised: flat, or one entry a metric, by how far it came."""
+    if not isinstance(information, Mapping):
+        return None
+    if information.get("raised_exception"):
+        return str(information.get("exception_message") or "no message")
+    nested = (_raised(value) for value in information.values() if isinstance(value, Mapping))
+    return next((message for message in nested if message), None)
+
+
+def _outcome(check: Check, status: Any, checked: int, failed: int, rows: pl.DataFrame | None = None) -> Outcome:
+    return Outcome(
+        table=check.table,
+        name=check.name,
+        severity=check.severity,
+        status=status,
+        meaning=check.meaning,
+        checked_count=checked,
+        failed_count=failed,
+        rows=pl.DataFrame() if rows is None else rows,
+    )
+
+
+def _errored(check: Check, error: str) -> Outcome:
+    return Outcome(
+        table=check.table,
+        name=check.name,
+        severity=check.severity,
+        status="errored",
+        meaning=check.meaning,
+        error=error,
+    )
+
+
+@cache
+def _great_expectations() -> Any:
+    """Import the library: no usage reports, no log lines of its own, its own deprecations kept to itself."""
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import great_expectations as gx
+
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    return gx
