@@ -1,0 +1,63 @@
+# Every target installs what it needs once: stamp files in .venv say what is there already.
+.POSIX:
+
+PYTHON = python3
+BIN = .venv/bin
+RUNTIME = .venv/.runtime
+TESTING = .venv/.testing
+
+.PHONY: run test test-all check bench bench-fuzz ui lock
+
+run: $(RUNTIME)
+	@$(BIN)/rackrecon refresh
+
+test: $(TESTING)
+	$(BIN)/pytest -m "not server" -n 2
+
+test-all: $(TESTING)
+	$(BIN)/pytest -n 2
+
+check: $(TESTING)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/sqlfluff lint sql
+
+bench: $(TESTING)
+	$(BIN)/python -m tests.bench
+
+bench-fuzz: $(TESTING)
+	RACKRECON_FUZZ=long $(BIN)/pytest tests/bench/fuzz
+
+ui: $(RUNTIME)
+	@$(BIN)/rackrecon ui
+
+# --no-strip-extras: without it pip refuses the hashes of packages that are asked for with extras.
+COMPILE = pip compile --quiet --no-strip-extras --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	--python-version 3.11 --universal --upgrade pyproject.toml
+
+lock:
+	@uv=$$(command -v uv) || { $(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet uv && uv=.venv/lock/bin/uv; }; \
+	$$uv $(COMPILE) --extra build --output-file requirements.lock && \
+	$$uv $(COMPILE) --extra test --constraint requirements.lock --output-file requirements-test.lock
+
+$(RUNTIME): requirements.lock pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) .venv && \
+		uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+		$(PYTHON) -m venv .venv && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $(RUNTIME)
+
+$(TESTING): $(RUNTIME) requirements-test.lock
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-test.lock; \
+	else \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-test.lock; \
+	fi
+	@touch $(TESTING)
