@@ -11,6 +11,8 @@ from pipelines.schemas.columns import count, flag, key, number, text
 from pipelines.schemas.core import SCALING_MODES, SEVERITIES
 
 RCP_FACTOR_SOURCES = ("file", "recomputed", "not_needed", "none")
+RCP_CHECKS = ("passed", "normalised", "too_fast", "no_point")
+NOT_COUNTED_RULES = ("layout", "run_start", "run_stop", "status", "broken_line", "init_time", "no_rule")
 RACK_VERDICTS = ("whole", "explained", "ambiguous", "part_rack", "contradicted", "not_stated")
 CHECK_STATUSES = ("passed", "failed", "errored")
 NIC_VERDICTS = ("enough", "not_enough", "too_close_to_call")
@@ -31,15 +33,22 @@ class Runs(dy.Schema):
     result_id = text(_RESULT, nullable=False)
     raw_minutes = number("First run_stop minus first run_start; null where one is missing", unit="minutes")
     init_minutes = number("init_stop minus the earliest init_start", unit="minutes")
-    is_counted = flag("Whether the official rule counts the run", nullable=False)
-    not_counted_rule = text("Rule that the run failed: run_start, run_stop, status, broken_line, init_time, layout")
-    not_counted_reason = text("One sentence, with the line where there is one")
-    is_kept = flag("Whether the run's time enters the score after the olympic drop; null where no rule is known")
+    is_counted = flag("Whether the official rule counts the run; null where no rule is known")
+    not_counted_rule = text(
+        "First rule that the run failed; `layout`: not in the benchmark's folder, so no run of the result at all; "
+        "`no_rule`: round or benchmark without a known rule",
+        one_of=NOT_COUNTED_RULES,
+    )
+    not_counted_reason = text("One sentence for each rule that the run failed, with the line where there is one")
+    is_kept = flag(
+        "Whether the run enters the result: its time after the olympic drop (strong), it is counted (weak); "
+        "null where no rule is known"
+    )
     rank = count("Place by time among the counted runs, from 1", minimum=1)
     samples_to_converge = number("Progress at the last evaluation")
     same_log_result_ids = text("Other results that publish the same bytes, comma separated; null where none does")
     first_result_id = text("Result of the earliest round that published these bytes", nullable=False)
-    is_first_publication = flag("Whether this is that result: a fit uses the log once", nullable=False)
+    is_first_publication = flag("Whether this is the first file with these bytes: a fit uses it once", nullable=False)
 
 
 class Results(dy.Schema):
@@ -59,12 +68,23 @@ class Results(dy.Schema):
     accelerator = text("Canonical part name, null where the text names none or several")
     accelerator_count = count("Nodes times accelerators per node", unit="accelerators")
     raw_minutes = number("Olympic mean of the counted runs' clock times", unit="minutes", minimum=0)
-    rcp_factor = number("Convergence factor applied; 1 where none is published", minimum=0)
-    rcp_factor_source = text("Where the factor came from", nullable=False, one_of=RCP_FACTOR_SOURCES)
-    score_minutes = number("raw_minutes times rcp_factor: the score by the official rule", unit="minutes", minimum=0)
+    rcp_factor = number("Convergence factor applied; 1 where none is published, null for weak scaling", minimum=0)
+    rcp_factor_source = text(
+        "`file`: the result's scaling.json; `not_needed`: closed and strong, the round has reference points for the "
+        "benchmark and no factor was published; `none`: open, weak, or no reference point; `recomputed`: no score "
+        "here, a published factor is never replaced",
+        nullable=False,
+        one_of=RCP_FACTOR_SOURCES,
+    )
+    score_minutes = number(
+        "raw_minutes times rcp_factor: the score by the official rule; null for weak scaling, whose result is "
+        "accelerator_count, instance_accelerator_count, model_count and time_to_train_all_minutes",
+        unit="minutes",
+        minimum=0,
+    )
     score_published_minutes = number("Score on MLCommons' own table; null unless seen there", unit="minutes")
-    run_count = count("Result files", unit="runs", nullable=False)
-    counted_run_count = count("Runs that the rule counts", unit="runs", nullable=False)
+    run_count = count("Result files in the benchmark's folder", unit="runs", nullable=False)
+    counted_run_count = count("Runs that the rule counts; null where no rule is known", unit="runs")
     required_run_count = count("Runs that the rule asks for; null where no rule is known", unit="runs")
     no_score_reason = text("Why score_minutes is null; null where there is a score")
     energy_joules = number("Measured energy by the official rule, null where none was measured", unit="J", minimum=0)
@@ -73,7 +93,22 @@ class Results(dy.Schema):
     time_to_train_all_minutes = number("First start to last stop of all instances (weak scaling)", unit="minutes")
     models_per_minute = number("model_count over time_to_train_all_minutes; derived, not official", unit="1/minute")
     global_batch_size = count("Samples per step; null where the runs differ", unit="samples")
-    samples_to_converge = number("Olympic mean of the kept runs' progress")
+    samples_to_converge = number(
+        "Olympic mean of the runs' progress at the target, as the reference check takes it: sorted by progress, a run "
+        "without success last; in the unit that the benchmark logs"
+    )
+    expected_samples = number(
+        "What the round's reference needs at this batch size, in the same unit; null where it has no point"
+    )
+    expected_samples_source = text(
+        "`exact` point, `interpolated` between two, `least` point for a smaller batch; null where there is none"
+    )
+    rcp_check = text(
+        "Closed strong results against the round's reference: `passed`, `normalised` (faster, within the limit), "
+        "`too_fast`, `no_point` to compare with",
+        one_of=RCP_CHECKS,
+    )
+    rcp_factor_recomputed = number("Factor that the reference points give; a check, never applied", minimum=0)
     step_median_seconds = number("Median over runs of each run's median step time", unit="s", minimum=0)
     first_result_id = text("Earliest result that published the same logs; itself where none did", nullable=False)
     source_path = text("Folder of the result files", nullable=False)
