@@ -1,0 +1,162 @@
+"""Writing one partition in bounded memory: batches are gated, sorted and appended to a draft, row group by row group.
+
+Where the draft goes and what its manifest says belongs in `tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from pipelines.lake.gate import QUARANTINE_SCHEMA, gate, typed
+from pipelines.lake.storage import Draft
+from pipelines.schemas import Table
+
+BATCH_BYTES = 16 << 20
+"""How much is gathered before a batch is gated and written."""
+
+GROUP_ROWS = 100_000
+"""Most rows of a row group."""
+
+_LEVEL = 3
+
+
+class ParquetDraft:
+    """A Parquet file that grows by row groups. The same rows in the same groups give the same bytes."""
+
+    def __init__(self, draft: Draft, schema: dict[str, pl.DataType]) -> None:
+        self.draft = draft
+        self.rows = 0
+        self._writer: pq.ParquetWriter | None = pq.ParquetWriter(
+            draft,
+            pl.DataFrame(schema=schema).to_arrow().schema,
+            compression="zstd",
+            compression_level=_LEVEL,
+            # Published bytes neither repeat nor compare: a dictionary or bounds of them would only double them.
+            use_dictionary=[name for name, dtype in schema.items() if dtype != pl.Binary],
+            write_statistics=[name for name, dtype in schema.items() if dtype != pl.Binary],
+            store_schema=False,
+        )
+
+    def append(self, frame: pl.DataFrame) -> None:
+        """Write the frame as one or more row groups."""
+        if frame.height and self._writer is not None:
+            self._writer.write_table(frame.to_arrow(), row_group_size=GROUP_ROWS)
+            self.rows += frame.height
+
+    def finish(self) -> None:
+        """Write the footer."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def groups(self) -> pq.ParquetFile:
+        """Open the finished file for reading, group by group."""
+        self.finish()
+        return pq.ParquetFile(self.draft.reopen())
+
+
+class PartitionWriter:
+    """Takes a partition's rows in any number of frames.
+
+    Frames whose keys ascend from one to the next are written once. Where they do not, the rows are written a second
+    time in order, with only their keys in memory, and rows of different frames that share a key are then found.
+    """
+
+    def __init__(self, table: Table, rows: Draft, quarantine: Draft) -> None:
+        self.quarantined_rows = 0
+        self.duplicate_rows = 0
+        self._table = table
+        self._schema = {name: column.dtype for name, column in table.schema.columns().items()}
+        self._rows = ParquetDraft(rows, self._schema)
+        self._quarantine = ParquetDraft(quarantine, dict(QUARANTINE_SCHEMA))
+        self._pending: list[pl.DataFrame] = []
+        self._pending_bytes = 0
+        self._last_key: tuple[Any, ...] = ()
+        self._in_order = True
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows were written so far."""
+        return self._rows.rows
+
+    def append(self, frame: pl.DataFrame) -> None:
+        """Take a frame with the table's columns.
+
+        Raises:
+            ColumnsError: a column is missing, unknown or of another type.
+        """
+        self._pending.append(typed(self._table, frame))
+        self._pending_bytes += int(frame.estimated_size())
+        if self._pending_bytes >= BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Gate and write what was gathered."""
+        if self._pending:
+            frame = pl.concat(self._pending)
+            self._pending, self._pending_bytes = [], 0
+            self._write(frame)
+
+    def finish(self, new_draft: Callable[[], Draft]) -> Draft:
+        """Write the rest and return the draft that holds the partition, a new one where rows came out of order."""
+        self.flush()
+        self._rows.finish()
+        if not self._in_order:
+            unordered = self._rows
+            self._rows, self._last_key = ParquetDraft(new_draft(), self._schema), ()
+            for frame in _in_key_order(unordered, self._table.schema.primary_key()):
+                self._write(frame)
+            self._rows.finish()
+        self._quarantine.finish()
+        return self._rows.draft
+
+    def _write(self, frame: pl.DataFrame) -> None:
+        gated = gate(self._table, frame)
+        self._quarantine.append(gated.quarantine)
+        self.quarantined_rows += gated.bad_count
+        self.duplicate_rows += gated.duplicate_count
+        if gated.good.is_empty():
+            return
+        keys = gated.good.select(self._table.schema.primary_key())
+        self._in_order &= self._last_key < keys.row(0)
+        self._last_key = max(self._last_key, keys.row(-1))
+        self._rows.append(gated.good)
+
+
+def _in_key_order(unordered: ParquetDraft, key: list[str]) -> Iterator[pl.DataFrame]:
+    """Give the rows of a finished draft in key order, in frames that never part equal keys."""
+    with unordered.groups() as groups:
+        places = _places(groups, key)
+        sizes = [groups.metadata.row_group(index).total_byte_size for index in range(groups.num_row_groups)]
+        frame_rows = max(1, unordered.rows * BATCH_BYTES // max(1, sum(sizes)))
+        start = 0
+        while start < places.height:
+            stop = min(start + frame_rows, places.height)
+            while stop < places.height and places["rank"][stop] == places["rank"][stop - 1]:
+                stop += 1
+            yield _gather(groups, places.slice(start, stop - start))
+            start = stop
+
+
+def _places(groups: pq.ParquetFile, key: list[str]) -> pl.DataFrame:
+    """Return where each row stands, as group and row, sorted by key; `rank` is equal for equal keys."""
+    keys = [
+        pl.DataFrame(pl.from_arrow(groups.read_row_group(index, columns=key)))
+        .with_row_index("row")
+        .with_columns(group=pl.lit(index, pl.UInt32))
+        for index in range(groups.num_row_groups)
+    ]
+    ordered = pl.concat(keys).sort(*key, "group", "row")
+    return ordered.select("group", "row", rank=pl.struct(key).rle_id())
+
+
+def _gather(groups: pq.ParquetFile, places: pl.DataFrame) -> pl.DataFrame:
+    frames = []
+    for (index,), rows in places.sort("group", "row").group_by("group", maintain_order=True):
+        group = pl.DataFrame(pl.from_arrow(groups.read_row_group(index)))
+        frames.append(group[rows["row"]])
+    return pl.concat(frames)

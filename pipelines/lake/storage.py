@@ -1,0 +1,326 @@
+"""Where the lake's objects are kept: whole objects under keys, replaced at once or not at all.
+
+Which objects a table consists of belongs in `tables`; an object store takes its place behind `Storage`.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+_DRAFT_ENDING = ".draft"
+_LOCK_NAME = ".publish.lock"
+
+
+class LakeError(Exception):
+    """The lake cannot do what was asked; the message names the place, what was expected and what was found."""
+
+
+class StorageError(LakeError):
+    """An object cannot be read or written."""
+
+
+class MissingObjectError(StorageError):
+    """No object is stored under a key."""
+
+
+class Draft(Protocol):
+    """A file being written that becomes an object when it is published."""
+
+    size_bytes: int
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of what was written so far, in hexadecimal."""
+
+    def write(self, content: bytes) -> int:
+        """Append `content`."""
+
+    def flush(self) -> None:
+        """Hand what was written to the operating system."""
+
+    def reopen(self) -> BinaryIO:
+        """Open what was written so far for reading."""
+
+    def publish(self) -> None:
+        """Make the file the object under its key, in place of the one there."""
+
+
+class Storage(Protocol):
+    """Whole objects under keys such as `core/runs/training-v5.0.parquet`.
+
+    A reader sees an object wholly as it was or wholly as it is. Every method raises `StorageError`.
+    """
+
+    def read(self, key: str) -> bytes:
+        """Return an object's bytes; `MissingObjectError` where there is none."""
+
+    def open(self, key: str) -> BinaryIO:
+        """Open an object for reading at any place; what is open stays as it was when the object is replaced."""
+
+    def write(self, key: str, content: bytes) -> None:
+        """Put `content` under `key`, in place of what is there."""
+
+    def create(self, key: str, content: bytes) -> bool:
+        """Put `content` under `key` unless an object is there; return whether it was put."""
+
+    def draft(self, key: str) -> AbstractContextManager[Draft]:
+        """Give a file to write into; it is thrown away unless it is published before the context ends."""
+
+    def list(self, prefix: str) -> list[str]:
+        """Return the keys directly under the folder `prefix`, sorted."""
+
+    def delete(self, key: str) -> None:
+        """Remove the object under `key`, if there is one."""
+
+    def version(self, key: str) -> str | None:
+        """Return a mark that changes whenever the object is replaced; null where there is no object."""
+
+    def size(self, key: str) -> int | None:
+        """Return an object's length in bytes; null where there is no object."""
+
+    def url(self, key: str) -> str:
+        """Return the address under which Polars scans the object."""
+
+    @property
+    def options(self) -> dict[str, str] | None:
+        """Return what Polars needs beside the address to reach the store."""
+
+    def exclusive(self, prefix: str) -> AbstractContextManager[None]:
+        """Keep other writers from publishing under the folder `prefix` while the context lasts."""
+
+    def sweep(self, prefix: str) -> None:
+        """Remove what killed writers left under the folder `prefix`."""
+
+
+class LocalDraft:
+    """A file beside the object that it becomes, hidden and locked while its writer lives."""
+
+    def __init__(self, target: Path) -> None:
+        self.size_bytes = 0
+        self._target = target
+        self._digest = hashlib.sha256()
+        self.path, self._file = _locked_file(target)
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of what was written so far, in hexadecimal."""
+        return self._digest.hexdigest()
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the file is closed; pyarrow asks."""
+        return self._file.closed
+
+    def write(self, content: bytes) -> int:
+        """Append `content`."""
+        view = memoryview(content)
+        self._digest.update(view)
+        with _named(self._target, "written"):
+            self._file.write(view)
+        self.size_bytes += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Return how many bytes were written."""
+        return self.size_bytes
+
+    def flush(self) -> None:
+        """Hand what was written to the operating system."""
+        with _named(self._target, "written"):
+            self._file.flush()
+
+    def reopen(self) -> BinaryIO:
+        """Open what was written so far for reading."""
+        self.flush()
+        return self.path.open("rb")
+
+    def publish(self) -> None:
+        """Sync the file and rename it over the object."""
+        with _named(self._target, "written"):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.path.replace(self._target)
+            _sync_folder(self._target.parent)
+
+    def discard(self) -> None:
+        """Close the file and remove it unless it was published."""
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+        with suppress(OSError):
+            self._file.close()
+
+
+class LocalStorage:
+    """Objects as files of a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def read(self, key: str) -> bytes:
+        """Return an object's bytes."""
+        path = self._path(key)
+        with _named(path, "read"):
+            return path.read_bytes()
+
+    def open(self, key: str) -> BinaryIO:
+        """Open an object for reading at any place."""
+        path = self._path(key)
+        with _named(path, "read"):
+            return path.open("rb")
+
+    def write(self, key: str, content: bytes) -> None:
+        """Put `content` under `key`, in place of what is there."""
+        with self.draft(key) as draft:
+            draft.write(content)
+            draft.publish()
+
+    def create(self, key: str, content: bytes) -> bool:
+        """Put `content` under `key` unless an object is there; return whether it was put."""
+        path = self._path(key)
+        with self.draft(key) as draft, _named(path, "written"):
+            draft.write(content)
+            draft.flush()
+            os.fsync(draft._file.fileno())
+            try:
+                path.hardlink_to(draft.path)
+            except FileExistsError:
+                return False
+            _sync_folder(path.parent)
+            return True
+
+    @contextmanager
+    def draft(self, key: str) -> Iterator[LocalDraft]:
+        """Give a file to write into; it is thrown away unless it is published before the context ends."""
+        path = self._path(key)
+        with _named(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft = LocalDraft(path)
+        try:
+            yield draft
+        finally:
+            draft.discard()
+
+    def list(self, prefix: str) -> list[str]:
+        """Return the keys directly under the folder `prefix`, sorted."""
+        folder = self._path(prefix)
+        with _named(folder, "read"):
+            if not folder.is_dir():
+                return []
+            names = [entry.name for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+        return sorted(f"{prefix}/{name}" for name in names if not name.startswith("."))
+
+    def delete(self, key: str) -> None:
+        """Remove the object under `key`, if there is one."""
+        path = self._path(key)
+        with _named(path, "removed"):
+            path.unlink(missing_ok=True)
+
+    def version(self, key: str) -> str | None:
+        """Return a mark that changes whenever the object is replaced."""
+        status = self._status(key)
+        return f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}" if status else None
+
+    def size(self, key: str) -> int | None:
+        """Return an object's length in bytes."""
+        status = self._status(key)
+        return status.st_size if status else None
+
+    def url(self, key: str) -> str:
+        """Return the file's path."""
+        return str(self._path(key))
+
+    @property
+    def options(self) -> None:
+        """Return nothing: a path is enough."""
+        return
+
+    @contextmanager
+    def exclusive(self, prefix: str) -> Iterator[None]:
+        """Hold the folder's lock, which ends with its holder."""
+        folder = self._path(prefix)
+        with _named(folder, "written"):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = (folder / _LOCK_NAME).open("wb")
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def sweep(self, prefix: str) -> None:
+        """Remove the drafts under the folder `prefix` whose writers are gone."""
+        folder = self._path(prefix)
+        if not folder.is_dir():
+            return
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith(".") and path.name.endswith(_DRAFT_ENDING):
+                _remove_unless_locked(path)
+
+    def _status(self, key: str) -> os.stat_result | None:
+        path = self._path(key)
+        try:
+            return path.stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
+
+    def _path(self, key: str) -> Path:
+        parts = key.split("/")
+        if any(not part or part.startswith(".") or "\\" in part or not part.isprintable() for part in parts):
+            raise StorageError(f"{key!r}: not a key: expected names separated by slashes, none starting with a dot")
+        return self.root.joinpath(*parts)
+
+
+def open_storage(location: str) -> Storage:
+    """Return the storage at `location`, a folder."""
+    return LocalStorage(Path(location))
+
+
+def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
+    """Create a hidden file beside `target` and lock it.
+
+    A sweeper can take the file for a dead writer's between its creation and the lock; then another one is made.
+    """
+    while True:
+        path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_DRAFT_ENDING}")
+        file = path.open("xb")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if path.exists():
+            return path, file
+        file.close()
+
+
+def _remove_unless_locked(path: Path) -> None:
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        path.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _named(path: Path, action: str) -> Iterator[None]:
+    """Turn the operating system's error into one that names the file."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingObjectError(f"{path}: no such file") from error
+    except OSError as error:
+        free = " (the disk is full)" if error.errno == errno.ENOSPC else ""
+        raise StorageError(f"{path}: cannot be {action}: {error.strerror or error}{free}") from error

@@ -1,0 +1,302 @@
+"""The lake: each table a folder, each partition one Parquet file, replaced whole, with a manifest beside it.
+
+What a table's rows are belongs in the layers that compute them; where objects are kept belongs in `storage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from urllib.parse import quote, unquote
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.lake.gate import QUARANTINE_SCHEMA, ColumnsError
+from pipelines.lake.manifests import SCHEMA_VERSION, Manifest, columns_sha256, decode_manifest, encode_manifest
+from pipelines.lake.partitions import PartitionWriter
+from pipelines.lake.storage import Draft, LakeError, MissingObjectError, Storage, open_storage
+from pipelines.schemas import TABLES, Table, table
+
+_ONLY_PARTITION = "all"
+_LONGEST_NAME = 200
+_READ_ATTEMPTS = 5
+
+
+class MissingPartitionError(LakeError):
+    """A partition that was asked for is not in the lake."""
+
+
+class PendingPartition:
+    """A partition being written; it replaces the one in the lake when its context ends without an error."""
+
+    def __init__(self, writer: PartitionWriter) -> None:
+        self._writer = writer
+        self._manifest: Manifest | None = None
+
+    def append(self, frame: pl.DataFrame) -> None:
+        """Take rows: a frame with the table's columns.
+
+        Raises:
+            ColumnsError: a column is missing, unknown or of another type.
+        """
+        self._writer.append(frame)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return what was written; known once the context has ended."""
+        if self._manifest is None:
+            raise LakeError("the partition is still being written: its manifest is known when the context has ended")
+        return self._manifest
+
+
+class Lake:
+    """Tables of the registry under a storage. Table and partition names are never used as paths."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.storage = storage
+        self._clock = clock
+
+    @classmethod
+    def at(cls, location: str) -> Lake:
+        """Return the lake at `location`, as in the setting RACKRECON_LAKE; it need not exist yet."""
+        return cls(open_storage(location))
+
+    def write(
+        self,
+        name: str,
+        frame: pl.DataFrame,
+        partition: str | None = None,
+        *,
+        inputs: Mapping[str, str],
+        code_version: str,
+    ) -> Manifest:
+        """Replace a partition by the rows of `frame` that keep the schema's rules, the rest going to quarantine.
+
+        Args:
+            name: Full name of the table, such as `core.runs`.
+            frame: Rows in any order; exact duplicates are collapsed.
+            partition: Round of a table that is split by round; null for one that is not.
+            inputs: What the rows were made from, each with its SHA-256.
+            code_version: What the rows were made by.
+
+        Raises:
+            ColumnsError: a column is missing, unknown or of another type.
+            StorageError: the partition cannot be written; the one in the lake stays.
+        """
+        with self.writer(name, partition, inputs=inputs, code_version=code_version) as pending:
+            pending.append(frame)
+        return pending.manifest
+
+    @contextmanager
+    def writer(
+        self, name: str, partition: str | None = None, *, inputs: Mapping[str, str], code_version: str
+    ) -> Iterator[PendingPartition]:
+        """Give a writer that takes a partition's rows in frames and holds few of them; arguments as for `write`."""
+        entry, key = table(name), _key(table(name), partition)
+        self.manifest(name, partition)
+        self.storage.sweep(_folder(entry))
+        self.storage.sweep(_quarantine_folder(entry))
+        with ExitStack() as stack:
+            quarantine = stack.enter_context(self.storage.draft(_quarantine_key(entry, partition)))
+            rows = stack.enter_context(self.storage.draft(key))
+            writer = PartitionWriter(entry, rows, quarantine)
+            pending = PendingPartition(writer)
+            yield pending
+            rows = writer.finish(lambda: stack.enter_context(self.storage.draft(key)))
+            manifest = Manifest(
+                schema_version=SCHEMA_VERSION,
+                table=name,
+                partition=partition,
+                columns_sha256=columns_sha256(entry.schema),
+                code_version=code_version,
+                inputs=dict(sorted(inputs.items())),
+                rows=writer.rows,
+                quarantined_rows=writer.quarantined_rows,
+                duplicate_rows=writer.duplicate_rows,
+                size_bytes=rows.size_bytes,
+                sha256=rows.sha256,
+                quarantine_sha256=quarantine.sha256 if writer.quarantined_rows else None,
+                written_at=self._clock().isoformat(timespec="seconds"),
+            )
+            self._publish(entry, manifest, rows, quarantine)
+            pending._manifest = manifest
+
+    def _publish(self, entry: Table, manifest: Manifest, rows: Draft, quarantine: Draft) -> None:
+        """Put the three objects of a partition in place.
+
+        The manifest goes first and comes last, so that a writer killed in between leaves a partition that is
+        readable and counts as not fresh.
+        """
+        manifest_key = _manifest_key(entry, manifest.partition)
+        with self.storage.exclusive(_folder(entry)):
+            self.storage.delete(manifest_key)
+            if manifest.quarantined_rows:
+                quarantine.publish()
+            else:
+                self.storage.delete(_quarantine_key(entry, manifest.partition))
+            rows.publish()
+            self.storage.write(manifest_key, encode_manifest(manifest))
+
+    def manifest(self, name: str, partition: str | None = None) -> Manifest | None:
+        """Return a partition's manifest, null where there is none or it is damaged.
+
+        Raises:
+            LakeVersionError: a newer program wrote the partition.
+        """
+        key = _manifest_key(table(name), partition)
+        try:
+            return decode_manifest(self.storage.read(key), self.storage.url(key))
+        except MissingObjectError:
+            return None
+
+    def is_fresh(
+        self, name: str, partition: str | None = None, *, inputs: Mapping[str, str], code_version: str
+    ) -> bool:
+        """Return whether writing the partition again from these inputs with this code would change nothing."""
+        entry, manifest = table(name), self.manifest(name, partition)
+        return (
+            manifest is not None
+            and manifest.says_fresh(entry, inputs, code_version)
+            and self.storage.size(_key(entry, partition)) == manifest.size_bytes
+        )
+
+    def partitions(self, name: str) -> list[str]:
+        """Return the partitions of a table that is split by round, sorted; of another, `all` where it exists."""
+        keys = self.storage.list(_folder(table(name)))
+        files = [key.rpartition("/")[2] for key in keys]
+        return sorted(unquote(file.removesuffix(".parquet")) for file in files if file.endswith(".parquet"))
+
+    def scan(self, name: str, partitions: Sequence[str] | None = None) -> pl.LazyFrame:
+        """Return the rows of the given partitions, or of all of them; an empty frame where there is none.
+
+        Raises:
+            MissingPartitionError: a partition asked for is not in the lake.
+            LakeVersionError: a newer program wrote one of them.
+            ColumnsError: an older program wrote one of them with other columns.
+        """
+        entry = table(name)
+        keys = self._keys(entry, partitions)
+        if not keys:
+            return entry.schema.create_empty().lazy()
+        urls = [self.storage.url(key) for key in keys]
+        return pl.scan_parquet(urls, storage_options=self.storage.options, glob=False, hive_partitioning=False)
+
+    def read(self, name: str, partitions: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return what `scan` gives, as one state of each partition even while another process replaces it."""
+        entry = table(name)
+        for _attempt in range(_READ_ATTEMPTS):
+            keys = self._keys(entry, partitions)
+            before = [self.storage.version(key) for key in keys]
+            try:
+                frame = self.scan(name, partitions).collect()
+            except (pl.exceptions.PolarsError, OSError) as error:
+                failure: Exception = error
+            else:
+                if before == [self.storage.version(key) for key in keys]:
+                    return frame
+                failure = LakeError("it is replaced faster than it can be read")
+        raise LakeError(f"{name}: cannot be read from {self.storage.url(_folder(entry))}: {failure}") from failure
+
+    def iter_batches(
+        self, name: str, partition: str | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pl.DataFrame]:
+        """Give a partition's rows in their order, a row group at a time, in bounded memory.
+
+        Raises:
+            MissingPartitionError: the partition is not in the lake.
+        """
+        with self.open_partition(name, partition) as groups:
+            for index in range(groups.num_row_groups):
+                yield pl.DataFrame(pl.from_arrow(groups.read_row_group(index, columns=columns)))
+
+    @contextmanager
+    def open_partition(self, name: str, partition: str | None = None) -> Iterator[pq.ParquetFile]:
+        """Open a partition for reading row group by row group; it stays as it is while it is open."""
+        entry = table(name)
+        (key,) = self._keys(entry, [_ONLY_PARTITION if partition is None else partition])
+        with self.storage.open(key) as file:
+            yield pq.ParquetFile(file)
+
+    def read_quarantine(self, name: str, partition: str | None = None) -> pl.DataFrame:
+        """Return the rows that broke a rule: `rule`, `column` (null for a rule on the row), `row` as JSON text."""
+        key = _quarantine_key(table(name), partition)
+        try:
+            with self.storage.open(key) as file:
+                return pl.DataFrame(pl.from_arrow(pq.read_table(file)))
+        except MissingObjectError:
+            return pl.DataFrame(schema=QUARANTINE_SCHEMA)
+
+    def delete(self, name: str, partition: str | None = None) -> None:
+        """Remove a partition, its quarantine and its manifest."""
+        entry = table(name)
+        with self.storage.exclusive(_folder(entry)):
+            self.storage.delete(_manifest_key(entry, partition))
+            self.storage.delete(_quarantine_key(entry, partition))
+            self.storage.delete(_key(entry, partition))
+
+    def rounds(self) -> list[str]:
+        """Return the rounds of which any table holds a partition, sorted."""
+        return sorted({name for entry in TABLES.values() if entry.by_round for name in self.partitions(entry.name)})
+
+    def _keys(self, entry: Table, partitions: Sequence[str] | None) -> list[str]:
+        """Return the objects of the partitions, having checked that this program can read them."""
+        names = self.partitions(entry.name) if partitions is None else list(dict.fromkeys(partitions))
+        keys = []
+        for name in names:
+            partition = name if entry.by_round else None
+            key = _key(entry, partition)
+            self.manifest(entry.name, partition)
+            self._check_columns(entry, name, key)
+            keys.append(key)
+        return keys
+
+    def _check_columns(self, entry: Table, partition: str, key: str) -> None:
+        try:
+            with self.storage.open(key) as file:
+                found = pq.read_schema(file)
+        except MissingObjectError:
+            raise MissingPartitionError(
+                f"{entry.name}: no partition {partition!r} in {self.storage.url(_folder(entry))}; "
+                f"there are: {', '.join(self.partitions(entry.name)) or 'none'}"
+            ) from None
+        except pa.ArrowException as error:
+            raise LakeError(f"{self.storage.url(key)}: not a whole Parquet file: {error}") from error
+        if found.names != entry.schema.column_names():
+            raise ColumnsError(
+                f"{self.storage.url(key)}: written with other columns than {entry.name} has now; a refresh rebuilds it"
+            )
+
+
+def _folder(entry: Table) -> str:
+    return f"{entry.layer}/{entry.short_name}"
+
+
+def _quarantine_folder(entry: Table) -> str:
+    return f"{entry.layer}/{entry.short_name}__quarantine"
+
+
+def _key(entry: Table, partition: str | None) -> str:
+    return f"{_folder(entry)}/{_file_stem(entry, partition)}.parquet"
+
+
+def _quarantine_key(entry: Table, partition: str | None) -> str:
+    return f"{_quarantine_folder(entry)}/{_file_stem(entry, partition)}.parquet"
+
+
+def _manifest_key(entry: Table, partition: str | None) -> str:
+    return f"{_folder(entry)}/{_file_stem(entry, partition)}.json"
+
+
+def _file_stem(entry: Table, partition: str | None) -> str:
+    """Return the partition's name in a form that is safe in a path and an address."""
+    if not entry.by_round:
+        if partition not in (None, _ONLY_PARTITION):
+            raise LakeError(f"{entry.name}: has a single partition, found {partition!r}")
+        return _ONLY_PARTITION
+    encoded = quote(partition or "", safe="")
+    if not encoded or len(encoded) > _LONGEST_NAME:
+        raise LakeError(f"{entry.name}: expected a partition of 1 to {_LONGEST_NAME} characters, found {partition!r}")
+    return f"%2E{encoded[1:]}" if encoded.startswith(".") else encoded
