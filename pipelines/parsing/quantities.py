@@ -180,8 +180,8 @@ class Network:
     def compute(self) -> Ports | None:
         """Return the ports for compute traffic with their rate, None where they cannot be told from others.
 
-        A label decides. Without labels it is the kind of port that is both the fastest and the most numerous, unless
-        the rate of another one cannot be told.
+        A label decides. Without labels it is the kind of port that is both the fastest and alone the most numerous,
+        unless the rate of another one cannot be told.
         """
         if any(ports.roles for ports in self.ports):
             named = [ports for ports in self.ports if "compute" in ports.roles]
@@ -189,19 +189,13 @@ class Network:
         rated = [ports for ports in self.ports if ports.rate is not None]
         if not rated or any(ports.may_be_faster for ports in self.ports):
             return None
-        best = max(rated, key=_speed_and_count)
+        best = max(rated, key=lambda ports: (ports.rate.gigabits_per_second if ports.rate else 0.0, _number(ports)))
         rivals = [ports for ports in rated if ports is not best]
-        if any(_speed_and_count(ports) == _speed_and_count(best) or _number(ports) > _number(best) for ports in rivals):
-            return None
-        return best
+        return None if any(_number(ports) >= _number(best) for ports in rivals) else best
 
 
 def _number(ports: Ports) -> int:
     return ports.count or 1
-
-
-def _speed_and_count(ports: Ports) -> tuple[float, int]:
-    return (ports.rate.gigabits_per_second if ports.rate else 0.0, _number(ports))
 
 
 _ROLE_NAMES = "storage|compute|management|mgmt"
