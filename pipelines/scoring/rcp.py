@@ -75,40 +75,39 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     t-test at 5 % allows; a submission beyond that fails the check and has no factor.
 
     Args:
-        results: strong results with `round`, `benchmark`, `global_batch_size` and `samples_to_converge`, the
-            olympic mean of the runs' progress.
+        results: any frame with `round`, `benchmark`, `global_batch_size` and `samples_to_converge`, the olympic mean
+            of the runs' progress.
         rules: the rules of the rounds.
 
     Returns:
-        The frame, its rows in their order, with `expected_samples`, `rcp_factor_recomputed` and `rcp_check`:
-        `passed`, `normalised`, `too_fast`, or `no_point` where nothing could be compared.
+        The frame, its rows in their order, with `rcp_factor_recomputed` and `rcp_check`: `passed`, `normalised`,
+        `too_fast`, or `no_point` where nothing could be compared.
     """
     bracketed = _with_bracket(results).join(
         rules.benchmarks.filter(pl.col("scaling_mode") == "strong").select(
-            *_KEYS, "required_run_count", "olympic_drop"
+            *_KEYS, rule_run_count="required_run_count", rule_drop="olympic_drop"
         ),
         on=_KEYS,
         how="left",
         maintain_order="left",
     )
     exact = pl.col("low_batch_size") == pl.col("high_batch_size")
-    own_runs = pl.col("low_run_count") - 2 * pl.col("olympic_drop")
+    own_runs = pl.col("low_run_count") - 2 * pl.col("rule_drop")
     compared = (
         bracketed.with_columns(
-            expected_samples=_between("mean_progress"),
+            expected=_between("mean_progress"),
             deviation=_between("deviation_progress"),
-            reference_runs=pl.when(exact).then(own_runs).otherwise(2 * pl.col("required_run_count")),
-            submission_runs=pl.col("required_run_count") - 2,
+            reference_runs=pl.when(exact).then(own_runs).otherwise(2 * pl.col("rule_run_count")),
+            submission_runs=pl.col("rule_run_count") - 2,
         )
         .with_columns(degrees_of_freedom=pl.col("reference_runs") + pl.col("submission_runs") - 2)
         .pipe(_with_quantile)
         .with_columns(least_acceptable=_least_acceptable())
         .with_columns(rcp_check=_check())
     )
-    factor = pl.col("expected_samples") / pl.col("samples_to_converge")
+    factor = pl.col("expected") / pl.col("samples_to_converge")
     return compared.select(
         *results.columns,
-        "expected_samples",
         pl.when(pl.col("rcp_check") == "normalised")
         .then(factor)
         .when(pl.col("rcp_check") == "passed")
@@ -211,13 +210,11 @@ def _least_acceptable() -> pl.Expr:
     """The mean that a pooled t-test with equal deviations still accepts, lowered where the checker lowers it."""
     spread = (1 / pl.col("reference_runs") + 1 / pl.col("submission_runs")).sqrt()
     allowed = pl.col("benchmark").replace_strict(_FEWER_SAMPLES_ALLOWED, default=0, return_dtype=pl.Int64)
-    return (pl.col("expected_samples") - pl.col("quantile") * pl.col("deviation") * spread).clip(
-        lower_bound=0
-    ) - allowed
+    return (pl.col("expected") - pl.col("quantile") * pl.col("deviation") * spread).clip(lower_bound=0) - allowed
 
 
 def _check() -> pl.Expr:
-    progress, expected = pl.col("samples_to_converge"), pl.col("expected_samples")
+    progress, expected = pl.col("samples_to_converge"), pl.col("expected")
     is_least = pl.col("low_batch_size") > pl.col("global_batch_size")
     too_fast = progress < pl.col("least_acceptable")
     return (

@@ -71,8 +71,13 @@ def judge_runs(runs: pl.DataFrame, systems: pl.DataFrame, rules: Rules) -> pl.Da
 
 
 def minutes(milliseconds: pl.Expr) -> pl.Expr:
-    """Return milliseconds as minutes, divided in the order of the official summarizer so that no digit differs."""
-    return milliseconds / 60 / 1000
+    """Return milliseconds as minutes, to the last digit as the official summarizer has them.
+
+    It divides by 60, then by 1000. Polars multiplies by the reciprocal of a constant divisor, which can end in
+    another digit; a divisor that is a column is divided by.
+    """
+    nothing = milliseconds * 0
+    return milliseconds / (nothing + 60) / (nothing + 1000)
 
 
 def _init_limit_ms() -> pl.Expr:

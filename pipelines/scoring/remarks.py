@@ -1,0 +1,300 @@
+"""What a reader of the scores should be told: missing rules, uncounted runs, copied logs, factors that do not follow.
+
+Each remark is one small function from scored results or judged runs to rows of `mart.findings`.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from pipelines.reconciling.findings import findings_frame
+from pipelines.scoring.rules import Rules
+
+FACTOR_TOLERANCE = 1e-9
+"""Relative difference below which a recomputed factor counts as the published one."""
+
+
+def remarks(results: pl.DataFrame, runs: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """Return rows of `mart.findings` about the scores.
+
+    Args:
+        results: `mart.results` with the helper columns of `results.score_results`.
+        runs: judged runs of those results, with `energy_problem`.
+        rules: the rules of the rounds.
+    """
+    return findings_frame(
+        pl.concat(
+            [
+                _unknown_round(results, rules),
+                _unknown_benchmark(results, rules),
+                _no_score(results),
+                _run_count(results),
+                _not_counted(runs),
+                _copied(results),
+                _same_log_twice(runs),
+                _not_described(results),
+                _batch_differs(results),
+                _instances(results),
+                _energy(results),
+                _caveats(results, rules),
+                *_reference(results),
+            ]
+        )
+    )
+
+
+def _rows(
+    frame: pl.DataFrame,
+    kind: str,
+    severity: str,
+    explanation: pl.Expr,
+    *,
+    subject: str = "result_id",
+    expected: pl.Expr | None = None,
+    found: pl.Expr | None = None,
+    evidence: pl.Expr | None = None,
+) -> pl.DataFrame:
+    nothing = pl.lit(None, dtype=pl.String)
+    return frame.select(
+        kind=pl.lit(kind),
+        severity=pl.lit(severity),
+        round="round",
+        subject=subject,
+        explanation=explanation,
+        expected=(nothing if expected is None else expected).cast(pl.String),
+        found=(nothing if found is None else found).cast(pl.String),
+        evidence=nothing if evidence is None else evidence,
+    )
+
+
+def _unknown_round(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    rounds = results.filter(pl.col("ruleset").is_null()).group_by("round", maintain_order=True).agg(count=pl.len())
+    return _rows(
+        rounds,
+        "score.unknown_round",
+        "warning",
+        pl.format("Round {} has no scoring rule here, so its {} results have no score.", "round", "count"),
+        subject="round",
+        expected=pl.lit(f"one of {', '.join(rules.rounds['round'])}"),
+        found=pl.col("round"),
+    )
+
+
+def _unknown_benchmark(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    missing = pl.col("ruleset").is_not_null() & pl.col("required_run_count").is_null()
+    benchmarks = (
+        results.filter(missing)
+        .group_by("round", "benchmark", "scaling_mode", maintain_order=True)
+        .agg(count=pl.len())
+        .join(_known_benchmarks(rules), on=["round", "scaling_mode"], how="left")
+        .with_columns(subject=pl.concat_str("round", "benchmark", "scaling_mode", separator="/"))
+    )
+    return _rows(
+        benchmarks,
+        "score.unknown_benchmark",
+        "warning",
+        pl.format(
+            "Round {} has no rule for {} scaling of {}, so its {} results have no score.",
+            *("round", "scaling_mode", "benchmark", "count"),
+        ),
+        subject="subject",
+        expected=pl.format("one of {}", pl.col("known").fill_null("none")),
+        found=pl.col("benchmark"),
+    )
+
+
+def _known_benchmarks(rules: Rules) -> pl.DataFrame:
+    return rules.benchmarks.group_by("round", "scaling_mode", maintain_order=True).agg(
+        known=pl.col("benchmark").str.join(", ")
+    )
+
+
+def _no_score(results: pl.DataFrame) -> pl.DataFrame:
+    scoreless = results.filter(
+        pl.col("required_run_count").is_not_null()
+        & pl.col("no_score_reason").is_not_null()
+        & pl.col("model_count").is_null()
+    )
+    return _rows(
+        scoreless,
+        "score.none",
+        "warning",
+        pl.col("no_score_reason"),
+        expected=pl.format("{} runs, at most {} of them not counted", "required_run_count", "olympic_drop"),
+        found=pl.format("{} runs, {} of them counted", "run_count", "counted_run_count"),
+        evidence=pl.col("source_path"),
+    )
+
+
+def _run_count(results: pl.DataFrame) -> pl.DataFrame:
+    is_weak = pl.col("scaling_mode") == "weak"
+    wrong = pl.when(is_weak).then(pl.col("run_count") < pl.col("required_run_count"))
+    least = pl.when(is_weak).then(pl.lit("at least ")).otherwise(pl.lit(""))
+    return _rows(
+        results.filter(wrong.otherwise(pl.col("run_count") != pl.col("required_run_count"))),
+        "score.run_count",
+        "warning",
+        pl.format("The result has {} files, the rule asks for {}{}.", "run_count", least, "required_run_count"),
+        expected=pl.concat_str(least, "required_run_count"),
+        found=pl.col("run_count"),
+        evidence=pl.col("source_path"),
+    )
+
+
+def _not_counted(runs: pl.DataFrame) -> pl.DataFrame:
+    return _rows(
+        runs.filter(pl.col("is_counted").not_()),
+        "run.not_counted",
+        "info",
+        pl.format("The run does not count: {}", "not_counted_reason"),
+        subject="run_id",
+        found=pl.col("not_counted_rule"),
+        evidence=pl.col("source_path"),
+    )
+
+
+def _copied(results: pl.DataFrame) -> pl.DataFrame:
+    first = results.select(first_result_id="result_id", first_score="score_minutes")
+    copies = results.filter(pl.col("copied_run_count") > 0).join(first, on="first_result_id", how="left")
+    whole = pl.col("first_result_id") != pl.col("result_id")
+    return _rows(
+        copies,
+        "run.same_log",
+        "info",
+        pl.when(whole)
+        .then(pl.format("The logs are those of {}: the same runs, not new ones.", "first_result_id"))
+        .otherwise(
+            pl.format("{} of {} logs were published before under another result.", "copied_run_count", "run_count")
+        ),
+        expected=pl.when(whole).then(pl.format("{} minutes there", "first_score")),
+        found=pl.when(whole).then(pl.format("{} minutes here", "score_minutes")),
+        evidence=pl.lit("mart.runs.same_log_result_ids"),
+    )
+
+
+def _same_log_twice(runs: pl.DataFrame) -> pl.DataFrame:
+    twice = ~pl.col("is_first_publication") & (pl.col("first_result_id") == pl.col("result_id"))
+    return _rows(
+        runs.filter(twice),
+        "run.same_log_twice",
+        "warning",
+        pl.lit("The same bytes stand in another file of the same result: one run was counted more than once."),
+        subject="run_id",
+        evidence=pl.col("source_path"),
+    )
+
+
+def _not_described(results: pl.DataFrame) -> pl.DataFrame:
+    return _rows(
+        results.filter(pl.col("is_described").is_null()),
+        "score.no_system",
+        "warning",
+        pl.format("No description of system {} was found, so division and accelerators are not known.", "system"),
+        expected=pl.format("{}/systems/{}.json", "submitter_folder", "system"),
+    )
+
+
+def _batch_differs(results: pl.DataFrame) -> pl.DataFrame:
+    return _rows(
+        results.filter(pl.col("batch_count") > 1),
+        "score.batch_differs",
+        "warning",
+        pl.format("The runs of one result log {} different global batch sizes.", "batch_count"),
+        evidence=pl.col("source_path"),
+    )
+
+
+def _instances(results: pl.DataFrame) -> pl.DataFrame:
+    weak = results.filter(pl.col("model_count").is_not_null())
+    needed = pl.col("model_count") * pl.col("instance_accelerator_count")
+    return pl.concat(
+        [
+            _rows(
+                weak.filter(needed > pl.col("accelerator_count")),
+                "score.instances_exceed_system",
+                "warning",
+                pl.lit(
+                    "The model instances together need more accelerators than the system has; the logged instance "
+                    "size may be that of the whole system."
+                ),
+                expected=pl.format("at most {} accelerators", "accelerator_count"),
+                found=pl.format("{} instances of {}", "model_count", "instance_accelerator_count"),
+                evidence=pl.col("source_path"),
+            ),
+            _rows(
+                weak.filter(pl.col("instance_size_count") > 1),
+                "score.instance_sizes_differ",
+                "warning",
+                pl.format("The logs state {} different sizes of a model instance.", "instance_size_count"),
+                evidence=pl.col("source_path"),
+            ),
+        ]
+    )
+
+
+def _energy(results: pl.DataFrame) -> pl.DataFrame:
+    metered = results.filter((pl.col("metered_run_count") > 0) & pl.col("energy_joules").is_null())
+    is_weak = pl.col("scaling_mode") == "weak"
+    return _rows(
+        metered,
+        "energy.none",
+        "warning",
+        pl.when(is_weak)
+        .then(pl.lit("Power was logged, but no rule gives the energy of a weak result."))
+        .when(pl.col("energy_problem").is_not_null())
+        .then(pl.format("Power was logged, but {}.", "energy_problem"))
+        .otherwise(
+            pl.format(
+                "Power was logged, but only for {} of the {} runs that the score rests on.",
+                *("kept_joules_count", "kept_run_count"),
+            )
+        ),
+        evidence=pl.col("source_path") + "/power",
+    )
+
+
+def _caveats(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    scored = results.filter(pl.col("score_minutes").is_not_null()).select("round", "benchmark").unique()
+    concerned = rules.caveats.join(scored, on=["round", "benchmark"], how="semi", maintain_order="left")
+    named = concerned.with_columns(subject=pl.concat_str("round", "benchmark", separator="/"))
+    return _rows(named, "score.caveat", "info", pl.col("caveat"), subject="subject")
+
+
+def _reference(results: pl.DataFrame) -> list[pl.DataFrame]:
+    checked = results.filter(pl.col("score_minutes").is_not_null())
+    published, recomputed = pl.col("rcp_factor"), pl.col("rcp_factor_recomputed")
+    progress = pl.format("mean progress {}", "samples_to_converge")
+    has_points = pl.col("rcp_factor_source") != "none"
+    return [
+        _rows(
+            checked.filter((published - recomputed).abs() > FACTOR_TOLERANCE * recomputed),
+            "rcp.factor_differs",
+            "info",
+            pl.lit(
+                "The published convergence factor is not the one that the round's reference points give; the score "
+                "keeps the published one."
+            ),
+            expected=recomputed,
+            found=published,
+            evidence=pl.coalesce("rcp_factor_path", "source_path"),
+        ),
+        _rows(
+            checked.filter(pl.col("rcp_check") == "too_fast"),
+            "rcp.too_fast",
+            "warning",
+            pl.lit(
+                "The runs converge faster than the reference check allows; the round published the score all the same."
+            ),
+            expected=pl.format("reference mean {}", "expected_samples"),
+            found=progress,
+            evidence=pl.col("source_path"),
+        ),
+        _rows(
+            checked.filter((pl.col("rcp_check") == "no_point") & has_points),
+            "rcp.no_point",
+            "info",
+            pl.lit("The published reference points do not reach this result, so its convergence cannot be checked."),
+            found=pl.format("batch size {}", pl.col("global_batch_size").cast(pl.String).fill_null("unknown")),
+            evidence=pl.col("source_path"),
+        ),
+    ]
