@@ -58,7 +58,7 @@ def flag(description: str, *, nullable: bool = True) -> dy.Bool:
 
 def blob(description: str) -> dy.Binary:
     """Return a column of bytes as published."""
-    return dy.Binary(nullable=False, description=description)
+    return dy.Binary(nullable=True, description=description)
 
 
 def _unit(unit: str | None) -> dict[str, Any] | None:

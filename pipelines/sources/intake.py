@@ -1,0 +1,143 @@
+"""From a results repository to `raw.files`: its files are stored as they come, and read back one by one.
+
+Which files are kept is the caller's to say; what they mean belongs in `parsing`.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, datetime
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from pipelines.lake.storage import LakeError
+from pipelines.lake.tables import Lake
+from pipelines.parsing.published import PublishedFile
+from pipelines.schemas.core import Sources
+from pipelines.schemas.raw import Files
+from pipelines.sources.repository import KeptFile, Repository
+
+
+def store_repository(
+    repository: Repository,
+    lake: Lake,
+    keep: Callable[[str], str | None],
+    clock: Callable[[], datetime],
+    *,
+    code_version: str,
+) -> pl.DataFrame:
+    """Replace the round's partition of `raw.files` by what the repository holds now, a file in memory at a time.
+
+    Args:
+        repository: What to read.
+        lake: Where to put it.
+        keep: Takes a path inside the repository, gives the kind of file or null for one that no parser reads.
+        clock: Gives the time that the bytes are said to be read at.
+        code_version: Of `keep` and of the reader, for the partition's manifest.
+
+    Returns:
+        The round's one row of `core.sources`.
+
+    Raises:
+        SourceError: the repository cannot be read; the lake is as it was.
+        StorageError: the lake cannot be written.
+    """
+    retrieved_at = clock().astimezone(UTC).isoformat(timespec="seconds")
+    inputs = {repository.source: repository.fingerprint}
+    first_paths: dict[str, str] = {}
+    file_count = size_bytes = 0
+    with lake.writer("raw.files", repository.round, inputs=inputs, code_version=code_version) as pending:
+        for file in repository.files(keep):
+            content_path = first_paths.setdefault(file.sha256, file.path)
+            pending.append(_row(repository, file, content_path, retrieved_at))
+            file_count += 1
+            size_bytes += len(file.content)
+    row = {
+        "round": repository.round,
+        "source": repository.source,
+        "commit": repository.commit,
+        "retrieved_at": retrieved_at,
+        "licence": repository.licence,
+        "file_count": file_count,
+        "size_bytes": size_bytes,
+        "skipped_count": repository.skipped_count,
+    }
+    return pl.DataFrame([row], schema={name: column.dtype for name, column in Sources.columns().items()})
+
+
+def read_files(lake: Lake, partition: str, kinds: Collection[str] | None = None) -> Iterator[PublishedFile]:
+    """Give the stored files of a round in the order of their paths, each with its bytes, in bounded memory.
+
+    Args:
+        lake: Where they are.
+        partition: Round.
+        kinds: Kinds of file to give; null for all.
+
+    Raises:
+        MissingPartitionError: the round is not in the lake.
+    """
+    with lake.open_partition("raw.files", partition) as groups:
+        contents = _Contents(groups)
+        for index in range(groups.num_row_groups):
+            facts = _group(groups, index, ["round", "path", "kind", "sha256", "content_path"])
+            for row, fact in enumerate(facts.iter_rows(named=True)):
+                if kinds is None or fact["kind"] in kinds:
+                    content = contents.of(index, row, fact["path"], fact["content_path"])
+                    yield PublishedFile(fact["round"], fact["path"], fact["sha256"], content)
+
+
+class _Contents:
+    """Finds the bytes of a file, which another row of the partition may hold; keeps two row groups at hand."""
+
+    def __init__(self, groups: pq.ParquetFile) -> None:
+        self._groups = groups
+        self._starts: list[str] = []
+        self._held: dict[int, pl.DataFrame] = {}
+
+    def of(self, index: int, row: int, path: str, content_path: str) -> bytes:
+        if content_path == path:
+            return bytes(self._group(index)["content"][row])
+        holder = self._group(self._index_of(content_path))
+        place = holder["path"].search_sorted(content_path)
+        if place == holder.height or holder["path"][place] != content_path:
+            raise LakeError(f"raw.files: {path}: expected its bytes in the row of {content_path}, found no such row")
+        return bytes(holder["content"][place])
+
+    def _index_of(self, path: str) -> int:
+        """Return the row group that holds `path`: rows ascend by path within the partition."""
+        if not self._starts:
+            groups = range(self._groups.num_row_groups)
+            self._starts = [_group(self._groups, index, ["path"])["path"][0] for index in groups]
+        return bisect.bisect_right(self._starts, path) - 1
+
+    def _group(self, index: int) -> pl.DataFrame:
+        group = self._held.pop(index, None)
+        if group is None:
+            if len(self._held) == 2:
+                del self._held[next(iter(self._held))]
+            group = _group(self._groups, index, ["path", "content"])
+        self._held[index] = group
+        return group
+
+
+def _group(groups: pq.ParquetFile, index: int, columns: list[str]) -> pl.DataFrame:
+    return pl.DataFrame(pl.from_arrow(groups.read_row_group(index, columns=columns)))
+
+
+def _row(repository: Repository, file: KeptFile, content_path: str, retrieved_at: str) -> pl.DataFrame:
+    row = {
+        "round": repository.round,
+        "commit": repository.commit,
+        "path": file.path,
+        "kind": file.kind,
+        "size_bytes": len(file.content),
+        "sha256": file.sha256,
+        "content_path": content_path,
+        "content": file.content if content_path == file.path else None,
+        "source": repository.source,
+        "licence": repository.licence,
+        "retrieved_at": retrieved_at,
+    }
+    return pl.DataFrame([row], schema={name: column.dtype for name, column in Files.columns().items()})
