@@ -24,7 +24,7 @@ class Sources(dy.Schema):
 
     round = key(_ROUND)
     source = text("Repository that the round was published in", nullable=False)
-    commit = text("Commit that was read, or `folder-` and a digest where a folder names none", nullable=False)
+    commit = text("Commit that was read, or `folder-` or `archive-` and a digest where none is named", nullable=False)
     retrieved_at = text("When the bytes were read, ISO 8601 in UTC", nullable=False)
     licence = text("Licence under which the publisher offers the content")
     file_count = count("Files kept because a parser reads them", unit="files", nullable=False)
@@ -42,9 +42,12 @@ class Systems(dy.Schema):
     submitter_folder = key(_FOLDER)
     system = key(_SYSTEM)
     submitter = text("Submitter as written in the description")
+    submitter_canonical = text("Submitter under its one name over all rounds; joint ones with ` + ` between")
     division = text("Division as published, in lower case: closed or open")
     status_text = text("Availability status as written")
-    availability = text("Availability category: available_cloud, available_on_premise, preview, research")
+    availability = text(
+        "Availability category: available_cloud, available_on_premise, available (place not said), preview, research"
+    )
     system_name = text("Name as written in the description")
     system_type = text("System type as written: datacenter, edge or both")
     number_of_nodes_text = text("Node count as written")
@@ -64,7 +67,8 @@ class Systems(dy.Schema):
     accelerator_interconnect_topology_text = text("Interconnect topology as written")
     racks_stated = count("Racks that the name or notes state, null where none is stated", unit="racks")
     racks_stated_text = text("The words that state the racks")
-    rack_product = text("Rack-scale product named, such as GB200 NVL72")
+    rack_product = text("Rack-scale product, such as GB200 NVL72; `rack_product_basis` says what names it")
+    rack_product_basis = text("name, notes or folder where the text names the product; part where the part implies it")
     slots_per_rack = count("Accelerator slots of one rack of that product", unit="accelerators")
     host_processor_text = text("Host processor as written")
     host_processors_per_node_text = text("Host processors per node as written")
@@ -72,6 +76,7 @@ class Systems(dy.Schema):
     host_memory_text = text("Host memory as written")
     host_memory_bytes = count("Memory of one node", unit="bytes")
     host_networking_text = text("Host networking as written")
+    nic_text = text("The words that state those ports")
     nic_count_per_node = count("Network adapters (ports) for compute traffic in each node", unit="ports")
     nic_gigabits_per_second = number("Rate of one such port", unit="Gb/s", minimum=0)
     nic_gigabytes_per_second_per_accelerator = number(
@@ -145,6 +150,9 @@ class Runs(dy.Schema):
     micro_batch = count("Micro-batch size, where logged", unit="samples", minimum=1)
     precision = text("Lowest numerical precision, where logged")
     step_time_key = text("Log statistic that step times were read from")
+    step_time_scope = text(
+        "step for times of single steps; block where the log times only blocks of steps", one_of=("step", "block")
+    )
     step_count = count("Optimizer steps of the run", unit="steps")
     logged_step_count = count("Steps whose time is in the log", unit="steps", nullable=False)
     step_median_seconds = number("Median step time of the settled part", unit="s", minimum=0)
