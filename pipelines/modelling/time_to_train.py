@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.modelling.step_time import pipeline_slots, step_seconds
+
 
 def evaluation_seconds() -> pl.Expr:
     """Return the time of one evaluation; needs the fitted `eval_*` parameters and `data_parallel`."""
@@ -35,6 +37,21 @@ def converging_samples() -> pl.Expr:
     A run that converges in fewer samples than the reference is scaled up to it; one that needs more is not scaled.
     """
     return pl.max_horizontal("expected_samples", "samples_to_converge")
+
+
+def predict(runs: pl.DataFrame) -> pl.DataFrame:
+    """Add the predicted step, official minutes and clock minutes of runs that carry the parameters of a fit.
+
+    The official minutes take `converging_samples`, beside them those at `expected_samples`, what the reference needs;
+    the clock takes the steps and evaluations of the run itself.
+    """
+    stepped = runs.with_columns(predicted_step_seconds=step_seconds(pipeline_slots()))
+    steps = pl.col("step_count")
+    return stepped.with_columns(
+        predicted_minutes=_minutes_to(pl.col("converging_samples")),
+        predicted_at_reference_minutes=_minutes_to(pl.col("expected_samples")),
+        predicted_raw_minutes=train_seconds(steps, pl.col("predicted_step_seconds"), pl.col("eval_count")) / 60,
+    )
 
 
 def batch_candidates(targets: pl.LazyFrame) -> pl.LazyFrame:
@@ -71,14 +88,19 @@ def least_data_parallel(candidates: pl.LazyFrame) -> pl.LazyFrame:
     """Return the fewest replicas whose best batch meets each target.
 
     Args:
-        candidates: `target, data_parallel, global_batch_size, seconds, target_seconds`.
+        candidates: `target, data_parallel, global_batch_size, predicted_minutes, target_minutes`.
 
     Returns:
-        `target, data_parallel, global_batch_size, seconds`; a target that no candidate meets has no row.
+        `target, data_parallel, global_batch_size, predicted_minutes`; a target that no candidate meets has no row.
     """
     return (
-        candidates.filter(pl.col("seconds") <= pl.col("target_seconds"))
-        .sort("target", "data_parallel", "seconds")
+        candidates.filter(pl.col("predicted_minutes") <= pl.col("target_minutes"))
+        .sort("target", "data_parallel", "predicted_minutes")
         .unique("target", keep="first", maintain_order=True)
-        .select("target", "data_parallel", "global_batch_size", "seconds")
+        .select("target", "data_parallel", "global_batch_size", "predicted_minutes")
     )
+
+
+def _minutes_to(samples: pl.Expr) -> pl.Expr:
+    steps = samples / pl.col("global_batch_size")
+    return train_seconds(steps, pl.col("predicted_step_seconds"), evaluation_count(samples)) / 60

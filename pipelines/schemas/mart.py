@@ -14,7 +14,9 @@ RCP_FACTOR_SOURCES = ("file", "recomputed", "not_needed", "none")
 RCP_CHECKS = ("passed", "normalised", "too_fast", "no_point")
 NOT_COUNTED_RULES = ("layout", "run_start", "run_stop", "status", "broken_line", "init_time", "no_rule")
 RACK_VERDICTS = ("whole", "explained", "ambiguous", "part_rack", "contradicted", "not_stated")
+ACTIVE_REASONS = ("replica", "spare_trays", "replica_or_spare_trays", "not_explained")
 CHECK_STATUSES = ("passed", "failed", "errored")
+RUN_VERDICTS = ("as_predicted", "slower_than_predicted", "faster_than_predicted", "no_interval", "not_predicted")
 NIC_VERDICTS = ("enough", "not_enough", "too_close_to_call")
 
 _ROUND = "Round as a readable name, such as training-v5.0"
@@ -103,6 +105,10 @@ class Results(dy.Schema):
     expected_samples_source = text(
         "`exact` point, `interpolated` between two, `least` point for a smaller batch; null where there is none"
     )
+    rcp_reference_samples = number(
+        "Mean that the reference check compares with: as expected_samples, but without the points that converge "
+        "slower than their neighbours have it, so at most that"
+    )
     rcp_check = text(
         "Closed strong results against the round's reference: `passed`, `normalised` (faster, within the limit), "
         "`too_fast`, `no_point` to compare with",
@@ -127,6 +133,11 @@ class RackAudit(dy.Schema):
     racks_stated = count("Racks that the submitter states", unit="racks")
     slots_per_rack = count("Accelerator slots in one rack", unit="accelerators", nullable=False)
     active_per_rack = count("Accelerators used in each rack, null where it cannot be told", unit="accelerators")
+    active_explained_by = text(
+        "What fits the number in use where it is less than the slots: whole model replicas, trays kept in reserve, "
+        "or both, which the files do not tell apart; null unless the verdict is `explained`",
+        one_of=ACTIVE_REASONS,
+    )
     remainder_by_slots = count("accelerator_count modulo slots_per_rack", unit="accelerators")
     racks_least = count("Fewest racks that hold the accelerators", unit="racks")
     idle_slots = count("Slots of the stated racks that hold no accelerator of the run", unit="accelerators")
@@ -147,7 +158,7 @@ class Calibrations(dy.Schema):
     accelerator = text("Part", nullable=False)
     precision = text("Precision of the matrix multiplications", nullable=False)
     software_round = text("Round whose software the runs used", nullable=False)
-    layout = text("TP x CP x PP x VP that all members share", nullable=False)
+    layout = text("TP, CP, PP, VP and micro-batch that all members share", nullable=False)
     n = count("Distinct results fitted", nullable=False, minimum=1)
     accelerator_count_least = count("Smallest member", unit="accelerators")
     accelerator_count_most = count("Largest member", unit="accelerators")
@@ -156,7 +167,7 @@ class Calibrations(dy.Schema):
     efficiency = number("Model FLOPs of a micro-batch over peak dense FLOPs in a; convention below")
     flops_convention = text("causal, full or 6n", nullable=False)
     peak_basis = text("Peak that the efficiency is taken against")
-    in_sample_mape_percent = number("Mean absolute error on the members", unit="%")
+    in_sample_mape_percent = number("Mean absolute error on the members; null for n < 3", unit="%")
     leave_one_out_mape_percent = number("Mean absolute error with each member held out; null for n < 3", unit="%")
     leave_one_out_worst_percent = number("Largest absolute error with each member held out", unit="%")
     largest_held_out_error_percent = number("Signed error at the largest size, held out", unit="%")
@@ -170,7 +181,8 @@ class Calibrations(dy.Schema):
 class ReconciledRuns(dy.Schema):
     """A language-model result held against the model; one row per result.
 
-    Predictions hold the result itself out. Null beside `no_prediction_reason` where no model has been validated.
+    Predictions hold the result itself out, and every copy of its logs. Null beside `no_prediction_reason` where no
+    model has been validated.
     """
 
     result_id = key(_RESULT)
@@ -181,30 +193,51 @@ class ReconciledRuns(dy.Schema):
     accelerator = text("Part")
     accelerator_count = count("Accelerators of the system", unit="accelerators")
     precision = text("Precision of the run")
+    layout = text("Parallelism of one model replica: TP, CP, PP, VP and micro-batch")
+    data_parallel = count("Model replicas (DP)", unit="replicas")
+    replica_accelerator_count = count("Accelerators of one model replica: TP x CP x PP", unit="accelerators")
+    global_batch_size = count("Samples per step", unit="samples")
     score_minutes = number("Score by the official rule", unit="minutes")
-    predicted_minutes = number("Model, this result held out", unit="minutes")
+    predicted_minutes = number(
+        "Model, this result held out, for the samples that the reference needs or, where it needed more, its own",
+        unit="minutes",
+    )
     predicted_low_minutes = number("Low end of the interval", unit="minutes")
     predicted_high_minutes = number("High end of the interval", unit="minutes")
-    interval_basis = text("How the interval was made and its level")
+    interval_basis = text("How the interval was made and its level, or why there is none")
     residual_percent = number("Predicted over reported, minus one", unit="%")
-    predicted_raw_minutes = number("The same on the clock, before any convergence factor", unit="minutes")
+    predicted_at_reference_minutes = number(
+        "The same for the samples that the reference needs, whatever the run needed", unit="minutes"
+    )
+    raw_minutes = number("Clock time behind the score: olympic mean of the counted runs", unit="minutes")
+    predicted_raw_minutes = number(
+        "The clock time for the steps and evaluations of its middle run, this result held out", unit="minutes"
+    )
+    expected_samples = number("Samples that the round's reference needs at this batch")
+    samples_to_converge = number("Samples that the run needed")
     predicted_step_seconds = number("Step time, this result held out", unit="s")
     step_median_seconds = number("Step time as logged", unit="s")
     family = text("Calibration family")
     family_size = count("Members of the family")
     leave_one_out_mape_percent = number("Held-out error of the family; null where it cannot be estimated", unit="%")
+    extrapolation_ratio = number("Accelerators over those of the largest other member of the family", minimum=0)
     no_prediction_reason = text("Why there is no prediction; null where there is one")
+    achieved_tflops = number("Model TFLOPS per accelerator over the logged step", unit="TFLOPS")
+    model_flops_utilisation = number("Those over the dense peak at the run's precision", minimum=0)
+    flops_convention = text("What the TFLOPS count as work: causal, full or 6n")
     racks_stated = count("Racks that the submitter states", unit="racks")
     racks_by_division = count("Accelerators over slots per rack, rounded up", unit="racks")
     racks_by_replica = count("Racks that hold the data-parallel replicas, whole replicas per rack", unit="racks")
     racks_by_model = count("Fewest racks whose predicted time meets the score, this result held out", unit="racks")
+    accelerators_by_model = count("Fewest accelerators whose predicted time does so", unit="accelerators")
     nic_available_gigabytes_per_second = number("NIC bandwidth of one accelerator, one direction", unit="GB/s")
-    nic_needed_gigabytes_per_second_low = number("Need at 1 % exposed, most favourable assumptions", unit="GB/s")
+    nic_needed_gigabytes_per_second_low = number("Need at 2 % exposed, most favourable assumptions", unit="GB/s")
     nic_needed_gigabytes_per_second_mid = number("Need at 1 % exposed, central assumptions", unit="GB/s")
-    nic_needed_gigabytes_per_second_high = number("Need at 1 % exposed, least favourable assumptions", unit="GB/s")
+    nic_needed_gigabytes_per_second_high = number("Need at 0.5 % exposed, least favourable assumptions", unit="GB/s")
+    nic_exposed_seconds = number("Communication per step that the model leaves exposed at what there is", unit="s")
     nic_verdict = text("Whether the network was enough", one_of=NIC_VERDICTS)
-    verdict = text("What the comparison says", nullable=False)
-    explanation = text("One or two sentences", nullable=False)
+    verdict = text("How the reported score stands to the interval", nullable=False, one_of=RUN_VERDICTS)
+    explanation = text("A few short sentences: time, racks, network", nullable=False)
 
 
 class Findings(dy.Schema):
