@@ -7,6 +7,7 @@ place in a score.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 
@@ -37,14 +38,22 @@ def load_points() -> pl.DataFrame:
 
 
 @cache
-def pruned_points() -> pl.DataFrame:
-    """Return the points that the checker compares with, sorted by batch size.
+def reference_points() -> pl.DataFrame:
+    """Return the points from the batch size that converges fastest on, sorted by batch size.
 
-    Points below the batch size that converges fastest go, then those that converge slower than their neighbours
-    would have it by linear interpolation (rcp_checker.py of mlperf-logging 4.1.68, `_prune_rcps`).
+    A smaller batch that needs more progress says that it was tuned less, so the rule takes the fastest for it.
     """
-    groups = load_points().sort(*_KEYS, "batch_size").partition_by(_KEYS, maintain_order=True)
-    return pl.concat([_prune(group) for group in groups]).sort("batch_size")
+    return _by_benchmark(lambda group: group[_from_fastest(group)])
+
+
+@cache
+def pruned_points() -> pl.DataFrame:
+    """Return the points that the official check compares with, sorted by batch size.
+
+    Of `reference_points`, those go that converge slower than their neighbours would have it by linear interpolation
+    (rcp_checker.py of mlperf-logging 4.1.68, `_prune_rcps`).
+    """
+    return _by_benchmark(lambda group: group[_lower_hull(group, _from_fastest(group))])
 
 
 def expected_progress(frame: pl.DataFrame) -> pl.DataFrame:
@@ -60,7 +69,7 @@ def expected_progress(frame: pl.DataFrame) -> pl.DataFrame:
         The frame, its rows in their order, with `expected_samples` (in the unit that the benchmark logs) and
         `expected_samples_source`: `exact`, `interpolated`, `least`, or null where there is no point.
     """
-    bracketed = _with_bracket(frame)
+    bracketed = _with_bracket(frame, reference_points())
     return bracketed.select(
         *frame.columns,
         _between("mean_progress").alias("expected_samples"),
@@ -80,10 +89,11 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
         rules: the rules of the rounds.
 
     Returns:
-        The frame, its rows in their order, with `rcp_factor_recomputed` and `rcp_check`: `passed`, `normalised`,
-        `too_fast`, or `no_point` where nothing could be compared.
+        The frame, its rows in their order, with `rcp_reference_samples`, the mean that is compared with (from the
+        pruned points), `rcp_factor_recomputed` and `rcp_check`: `passed`, `normalised`, `too_fast`, or `no_point`
+        where nothing could be compared.
     """
-    bracketed = _with_bracket(results).join(
+    bracketed = _with_bracket(results, pruned_points()).join(
         rules.benchmarks.filter(pl.col("scaling_mode") == "strong").select(
             *_KEYS, rule_run_count="required_run_count", rule_drop="olympic_drop"
         ),
@@ -95,7 +105,7 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     own_runs = pl.col("low_run_count") - 2 * pl.col("rule_drop")
     compared = (
         bracketed.with_columns(
-            expected=_between("mean_progress"),
+            rcp_reference_samples=_between("mean_progress"),
             deviation=_between("deviation_progress"),
             reference_runs=pl.when(exact).then(own_runs).otherwise(2 * pl.col("rule_run_count")),
             submission_runs=pl.col("rule_run_count") - 2,
@@ -105,9 +115,10 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
         .with_columns(least_acceptable=_least_acceptable())
         .with_columns(rcp_check=_check())
     )
-    factor = pl.col("expected") / pl.col("samples_to_converge")
+    factor = pl.col("rcp_reference_samples") / pl.col("samples_to_converge")
     return compared.select(
         *results.columns,
+        "rcp_reference_samples",
         pl.when(pl.col("rcp_check") == "normalised")
         .then(factor)
         .when(pl.col("rcp_check") == "passed")
@@ -138,23 +149,33 @@ def t_quantile(probability: float, degrees_of_freedom: int) -> float:
     return math.sqrt(degrees_of_freedom) * math.tan(middle)
 
 
-def _prune(group: pl.DataFrame) -> pl.DataFrame:
+def _by_benchmark(choose: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+    groups = load_points().sort(*_KEYS, "batch_size").partition_by(_KEYS, maintain_order=True)
+    return pl.concat([choose(group) for group in groups]).sort("batch_size", maintain_order=True)
+
+
+def _from_fastest(group: pl.DataFrame) -> list[int]:
+    means = group["mean_progress"].to_list()
+    return list(range(means.index(min(means)), len(means)))
+
+
+def _lower_hull(group: pl.DataFrame, kept: list[int]) -> list[int]:
+    """Drop rows above the line of their neighbours, in one pass that looks back no further than the tool does."""
     means, batches = group["mean_progress"].to_list(), group["batch_size"].to_list()
-    kept = list(range(means.index(min(means)), len(means)))
     place = 1
     while place < len(kept) - 1:
         before, here, after = kept[place - 1 : place + 2]
         line = np.interp(batches[here], [batches[before], batches[after]], [means[before], means[after]])
         if means[here] > line:
             del kept[place]
-            place -= 1
-        place += 1
-    return group[kept]
+        else:
+            place += 1
+    return kept
 
 
-def _with_bracket(frame: pl.DataFrame) -> pl.DataFrame:
+def _with_bracket(frame: pl.DataFrame, all_points: pl.DataFrame) -> pl.DataFrame:
     """Add the points next below (`low_`) and next above (`high_`) each batch size; one of that size is both."""
-    points = pruned_points().select(*_KEYS, "batch_size", "run_count", "mean_progress", "deviation_progress")
+    points = all_points.select(*_KEYS, "batch_size", "run_count", "mean_progress", "deviation_progress")
     bracketed = frame.with_row_index("_row").sort("global_batch_size", nulls_last=True)
     for prefix, strategy in (("low_", "backward"), ("high_", "forward")):
         side = points.rename({name: prefix + name for name in points.columns if name not in _KEYS})
@@ -210,11 +231,13 @@ def _least_acceptable() -> pl.Expr:
     """The mean that a pooled t-test with equal deviations still accepts, lowered where the checker lowers it."""
     spread = (1 / pl.col("reference_runs") + 1 / pl.col("submission_runs")).sqrt()
     allowed = pl.col("benchmark").replace_strict(_FEWER_SAMPLES_ALLOWED, default=0, return_dtype=pl.Int64)
-    return (pl.col("expected") - pl.col("quantile") * pl.col("deviation") * spread).clip(lower_bound=0) - allowed
+    return (pl.col("rcp_reference_samples") - pl.col("quantile") * pl.col("deviation") * spread).clip(
+        lower_bound=0
+    ) - allowed
 
 
 def _check() -> pl.Expr:
-    progress, expected = pl.col("samples_to_converge"), pl.col("expected")
+    progress, expected = pl.col("samples_to_converge"), pl.col("rcp_reference_samples")
     is_least = pl.col("low_batch_size") > pl.col("global_batch_size")
     too_fast = progress < pl.col("least_acceptable")
     return (

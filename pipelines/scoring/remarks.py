@@ -270,10 +270,12 @@ def _reference(results: pl.DataFrame) -> list[pl.DataFrame]:
             checked.filter((published - recomputed).abs() > FACTOR_TOLERANCE * recomputed),
             "rcp.factor_differs",
             "info",
-            pl.lit(
-                "The published convergence factor is not the one that the round's reference points give; the score "
-                "keeps the published one."
-            ),
+            pl.when(pl.col("rcp_factor_path").is_null())
+            .then(pl.lit("No convergence factor was published, although the round's reference points give one."))
+            .otherwise(
+                pl.lit("The published convergence factor is not the one that the round's reference points give.")
+            )
+            + " The score keeps to what was published.",
             expected=recomputed,
             found=published,
             evidence=pl.coalesce("rcp_factor_path", "source_path"),
@@ -285,7 +287,7 @@ def _reference(results: pl.DataFrame) -> list[pl.DataFrame]:
             pl.lit(
                 "The runs converge faster than the reference check allows; the round published the score all the same."
             ),
-            expected=pl.format("reference mean {}", "expected_samples"),
+            expected=pl.format("reference mean {}", "rcp_reference_samples"),
             found=progress,
             evidence=pl.col("source_path"),
         ),

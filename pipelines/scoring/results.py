@@ -135,7 +135,8 @@ def _olympic_progress() -> pl.Expr:
         pl.when(pl.col("status") == "success").then(pl.col("samples_to_converge").round(3)).otherwise(float("inf"))
     )
     drop = pl.col("olympic_drop").first()
-    kept = reached.sort().slice(drop, (pl.len().cast(pl.Int64) - 2 * drop).clip(lower_bound=0))
+    length = (pl.len().cast(pl.Int64) - 2 * drop).clip(lower_bound=0)
+    kept = reached.sort().slice(drop.fill_null(0), length.fill_null(0))
     complete = kept.is_finite().all() & (kept.null_count() == 0) & (kept.len() > 0)
     return pl.when(complete).then(kept.mean())
 
@@ -219,5 +220,6 @@ def _with_reference(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     checked = recompute_factors(expected_progress(results), rules)
     is_checked = _is_strong() & (pl.col("division") == "closed") & pl.col("required_run_count").is_not_null()
     return checked.with_columns(
-        pl.when(is_checked).then(name).alias(name) for name in ("rcp_check", "rcp_factor_recomputed")
+        pl.when(is_checked).then(name).alias(name)
+        for name in ("rcp_reference_samples", "rcp_check", "rcp_factor_recomputed")
     )
