@@ -5,6 +5,7 @@ Reading one log into plain values belongs here; frames are made in `result_logs`
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -153,6 +154,7 @@ class LogReading:
             "samples_unit": unit,
             "final_quality": within[-1].quality if within else None,
             "eval_count": _log_evals.count(self._events, within),
+            "eval_seconds": json.dumps(durations) if durations else None,
             "eval_median_seconds": median(durations) if durations else None,
             "eval_total_seconds": sum(durations) if durations else None,
             "first_eval_samples": samples[0] if samples else None,

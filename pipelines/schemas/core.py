@@ -161,6 +161,7 @@ class Runs(dy.Schema):
     throughput_median = number("Median logged throughput", minimum=0)
     throughput_unit = text("Unit of the logged throughput: samples/s or tokens/s")
     eval_count = count("Evaluations with a result", unit="evaluations", nullable=False)
+    eval_seconds = text("eval_stop minus eval_start of each evaluation, in seconds and in order, as a JSON list")
     eval_median_seconds = number("Median of eval_stop minus eval_start", unit="s", minimum=0)
     eval_total_seconds = number("Sum of eval_stop minus eval_start", unit="s", minimum=0)
     first_eval_samples = count("Samples at the first evaluation", unit="samples")
