@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -146,9 +147,7 @@ class LocalDraft:
         """Sync the file and rename it over the object."""
         with _named(self._target, "written"):
             self._file.flush()
-            os.fsync(self._file.fileno())
-            self.path.replace(self._target)
-            _sync_folder(self._target.parent)
+        publish_file(self.path, self._target)
 
     def discard(self) -> None:
         """Close the file and remove it unless it was published."""
@@ -188,12 +187,12 @@ class LocalStorage:
         with self.draft(key) as draft, _named(path, "written"):
             draft.write(content)
             draft.flush()
-            os.fsync(draft._file.fileno())
+            _sync(draft.path)
             try:
                 path.hardlink_to(draft.path)
             except FileExistsError:
                 return False
-            _sync_folder(path.parent)
+            _sync(path.parent)
             return True
 
     @contextmanager
@@ -258,9 +257,8 @@ class LocalStorage:
         folder = self._path(prefix)
         if not folder.is_dir():
             return
-        for path in sorted(folder.iterdir()):
-            if path.name.startswith(".") and path.name.endswith(_DRAFT_ENDING):
-                _remove_unless_locked(path)
+        for path in sorted(folder.glob(f".*{_DRAFT_ENDING}")):
+            _remove_unless_locked(path)
 
     def _status(self, key: str) -> os.stat_result | None:
         path = self._path(key)
@@ -278,6 +276,40 @@ class LocalStorage:
         return self.root.joinpath(*parts)
 
 
+@contextmanager
+def scratch_folder(target: Path) -> Iterator[Path]:
+    """Give a hidden folder beside `target`, locked while its writer lives and removed with all in it at the end.
+
+    What killed writers left is removed first.
+
+    Raises:
+        StorageError: the folder cannot be made.
+    """
+    with _named(target, "written"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    for left in sorted(target.parent.glob(f".{target.name}.*{_DRAFT_ENDING}")):
+        _remove_unless_locked(left)
+    with _named(target, "written"):
+        folder, descriptor = _locked_folder(target)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def publish_file(draft: Path, target: Path) -> None:
+    """Sync a finished file and rename it over `target`.
+
+    Raises:
+        StorageError: it cannot be done; `target` stays as it was.
+    """
+    with _named(target, "written"):
+        _sync(draft)
+        draft.replace(target)
+        _sync(target.parent)
+
+
 def open_storage(location: str) -> Storage:
     """Return the storage at `location`, a folder."""
     return LocalStorage(Path(location))
@@ -289,7 +321,7 @@ def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
     A sweeper can take the file for a dead writer's between its creation and the lock; then another one is made.
     """
     while True:
-        path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_DRAFT_ENDING}")
+        path = _draft_path(target)
         file = path.open("xb")
         fcntl.flock(file, fcntl.LOCK_EX)
         if path.exists():
@@ -297,17 +329,39 @@ def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
         file.close()
 
 
+def _locked_folder(target: Path) -> tuple[Path, int]:
+    while True:
+        path = _draft_path(target)
+        path.mkdir()
+        with suppress(FileNotFoundError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if path.exists():
+                return path, descriptor
+            os.close(descriptor)
+
+
+def _draft_path(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_DRAFT_ENDING}")
+
+
 def _remove_unless_locked(path: Path) -> None:
-    with suppress(FileNotFoundError), path.open("rb") as file:
+    with suppress(FileNotFoundError):
+        descriptor = os.open(path, os.O_RDONLY)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
         except BlockingIOError:
             return
-        path.unlink()
+        finally:
+            os.close(descriptor)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

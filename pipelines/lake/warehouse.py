@@ -1,0 +1,266 @@
+"""The warehouse: one DuckDB file built anew from the lake and swapped in, and read-only queries on it.
+
+Nobody writes to the file that others read. What the tables mean belongs in `schemas`, the views in `sql/warehouse`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from pipelines.lake.manifests import columns_sha256
+from pipelines.lake.storage import LakeError, StorageError, publish_file, scratch_folder
+from pipelines.lake.tables import Lake
+from pipelines.schemas import TABLES, Table
+
+STORAGE_VERSION = "v1.2.0"
+"""Oldest DuckDB that opens the file."""
+
+LAYOUT_VERSION = "1"
+"""Raised when the file is built in another way from the same lake."""
+
+_LEFT_OUT = {"raw.files": ("content",)}
+"""Columns that stay in the lake: the bytes of the published files would be most of the warehouse."""
+
+_BUILD_MEMORY = "256MB"
+_TYPES: dict[type[pl.DataType], str] = {
+    pl.String: "VARCHAR",
+    pl.Int64: "BIGINT",
+    pl.Float64: "DOUBLE",
+    pl.Boolean: "BOOLEAN",
+    pl.Binary: "BLOB",
+}
+
+
+class QueryError(LakeError):
+    """A query on the warehouse cannot be answered; the message is DuckDB's."""
+
+
+def build_warehouse(
+    lake: Lake, path: Path, about: Mapping[str, str], *, sql_folder: Path, max_rows: int = 20_000_000
+) -> None:
+    """Build the warehouse beside `path` and swap it in; who reads the old file goes on reading it.
+
+    Args:
+        lake: Where the tables are; one that is not there is an empty table.
+        path: The file to put in place.
+        about: What to say of the whole in table `about`, beside what is found here: versions, row counts, tables
+            left out for their length.
+        sql_folder: The `*.sql` files of views and macros, run in the order of their names.
+        max_rows: Longest table that is carried.
+
+    Raises:
+        StorageError: the file cannot be written; the one in place stays.
+        LakeError: a table cannot be read, or a view does not fit the tables.
+    """
+    with scratch_folder(path) as folder:
+        draft = folder / "warehouse.duckdb"
+        try:
+            with _building(draft, folder) as connection:
+                _fill(connection, lake, about, sql_folder, max_rows)
+        except duckdb.Error as error:
+            raise LakeError(f"{path}: cannot be built: {error}") from error
+        publish_file(draft, path)
+
+
+def warehouse_is_fresh(lake: Lake, path: Path, *, sql_folder: Path, max_rows: int = 20_000_000) -> bool:
+    """Return whether building the warehouse again would change nothing but what its caller says of it."""
+    if not path.is_file():
+        return False
+    try:
+        told = query(path, "SELECT value FROM about WHERE key = 'lake_sha256'")
+    except LakeError:
+        return False
+    return told["value"].to_list() == [_lake_sha256(lake, sql_folder, max_rows)]
+
+
+def query(
+    path: Path,
+    sql: str,
+    params: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    memory_bytes: int = 1 << 30,
+    seconds: float = 120.0,
+) -> pl.DataFrame:
+    """Answer one statement from the warehouse, which can reach nothing but that file, and cannot change it.
+
+    Args:
+        path: The warehouse.
+        sql: One statement that gives rows.
+        params: Values of `$name` or `?` in it.
+        memory_bytes: Memory that the answer may take.
+        seconds: Time that it may take.
+
+    Raises:
+        QueryError: the statement is wrong, gives no rows, or takes too much.
+        StorageError: there is no warehouse, or it cannot be opened.
+    """
+    if not path.is_file():
+        raise StorageError(f"{path}: no such file; `rackrecon refresh` builds it")
+    with _reading(path, memory_bytes) as connection, _time_limit(connection, seconds) as limit:
+        try:
+            statements = connection.extract_statements(sql)
+            if len(statements) != 1:
+                raise QueryError(f"expected one statement, found {len(statements)}")
+            answer = connection.sql(sql, params=params)
+            if answer is None:
+                raise QueryError("expected a statement that gives rows")
+            return _narrowed(answer.pl())
+        except duckdb.InterruptException as error:
+            raise QueryError(f"not answered within {limit:g} s (RACKRECON_MAX_QUERY_SECONDS)") from error
+        except (duckdb.Error, pl.exceptions.PolarsError) as error:
+            raise QueryError(str(error)) from error
+
+
+@contextmanager
+def _building(draft: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    config = _SEALED | {"memory_limit": _BUILD_MEMORY, "temp_directory": str(folder / "spill")}
+    with duckdb.connect(config=config) as connection:
+        connection.execute(f"ATTACH {_literal(str(draft))} AS warehouse (STORAGE_VERSION '{STORAGE_VERSION}')")
+        connection.execute("USE warehouse")
+        yield connection
+        connection.execute("USE memory")
+        connection.execute("DETACH warehouse")
+
+
+_SEALED: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+"""No extension is downloaded, and a name in SQL never means a variable of this program."""
+
+
+@contextmanager
+def _reading(path: Path, memory_bytes: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    config = _SEALED | {
+        "enable_external_access": "false",
+        "memory_limit": f"{max(1, memory_bytes // 1000)}KB",
+        "temp_directory": "",
+        "lock_configuration": "true",
+    }
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise StorageError(f"{path}: cannot be opened: {error}") from error
+    with connection:
+        yield connection
+
+
+@contextmanager
+def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[float]:
+    timer = Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield seconds
+    finally:
+        timer.cancel()
+
+
+def _fill(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, about: Mapping[str, str], sql_folder: Path, max_rows: int
+) -> None:
+    facts = {
+        "warehouse_layout": LAYOUT_VERSION,
+        "duckdb_version": duckdb.__version__,
+        "lake_sha256": _lake_sha256(lake, sql_folder, max_rows),
+    }
+    for schema in sorted({entry.layer for entry in TABLES.values()}):
+        connection.execute(f"CREATE SCHEMA {schema}")
+    for entry in TABLES.values():
+        connection.execute(_create(entry))
+        rows = _row_count(lake, entry)
+        if rows <= max_rows:
+            _copy(connection, lake, entry)
+            facts[f"rows.{entry.name}"] = str(rows)
+        else:
+            facts[f"left_out.{entry.name}"] = f"{rows} rows: more than {max_rows} (RACKRECON_MAX_WAREHOUSE_ROWS)"
+        for statement in _comments(entry):
+            connection.execute(statement)
+    _write_about(connection, {**about, **facts})
+    for file in sorted(sql_folder.glob("*.sql")):
+        connection.execute(file.read_text("utf-8"))
+
+
+def _create(entry: Table) -> str:
+    columns = ", ".join(
+        f"{_name(name)} {_TYPES[type(column.dtype)]}{'' if column.nullable else ' NOT NULL'}"
+        for name, column in _columns(entry).items()
+    )
+    return f"CREATE TABLE {entry.layer}.{_name(entry.short_name)} ({columns})"
+
+
+def _comments(entry: Table) -> Iterator[str]:
+    place = f"{entry.layer}.{_name(entry.short_name)}"
+    yield f"COMMENT ON TABLE {place} IS {_literal(entry.description)}"
+    for name, column in _columns(entry).items():
+        unit = (column.metadata or {}).get("unit")
+        text = f"{column.description} [{unit}]" if unit else column.description or ""
+        yield f"COMMENT ON COLUMN {place}.{_name(name)} IS {_literal(text)}"
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, lake: Lake, entry: Table) -> None:
+    columns = list(_columns(entry))
+    for partition in lake.partitions(entry.name):
+        for batch in lake.iter_batches(entry.name, partition if entry.by_round else None, columns):
+            connection.register("batch", batch.to_arrow())
+            place = f"{entry.layer}.{_name(entry.short_name)}"
+            connection.execute(f"INSERT INTO {place} SELECT * FROM batch")  # noqa: S608 - names of the registry
+            connection.unregister("batch")
+
+
+def _write_about(connection: duckdb.DuckDBPyConnection, facts: Mapping[str, str]) -> None:
+    connection.execute("CREATE TABLE main.about (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
+    connection.execute("COMMENT ON TABLE main.about IS 'What this file holds, how old it is, what was left out'")
+    for key, value in sorted(facts.items()):
+        connection.execute("INSERT INTO main.about VALUES ($key, $value)", {"key": key, "value": value})
+
+
+def _columns(entry: Table) -> dict[str, Any]:
+    left_out = _LEFT_OUT.get(entry.name, ())
+    return {name: column for name, column in entry.schema.columns().items() if name not in left_out}
+
+
+def _row_count(lake: Lake, entry: Table) -> int:
+    total = 0
+    for partition in lake.partitions(entry.name):
+        with lake.open_partition(entry.name, partition if entry.by_round else None) as groups:
+            total += groups.metadata.num_rows
+    return total
+
+
+def _lake_sha256(lake: Lake, sql_folder: Path, max_rows: int) -> str:
+    """Return a digest of everything that a warehouse is built from."""
+    digest = hashlib.sha256(f"{LAYOUT_VERSION} {duckdb.__version__} {max_rows}\n".encode())
+    for entry in TABLES.values():
+        digest.update(f"{entry.name} {columns_sha256(entry.schema)} {'; '.join(_comments(entry))}\n".encode())
+        for partition in lake.partitions(entry.name):
+            manifest = lake.manifest(entry.name, partition if entry.by_round else None)
+            digest.update(f"{partition} {manifest.sha256 if manifest else None}\n".encode())
+    for file in sorted(sql_folder.glob("*.sql")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _narrowed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return DuckDB's 128-bit sums of whole numbers as 64-bit ones where they fit."""
+    wide = [name for name, dtype in frame.schema.items() if dtype == pl.Decimal(38, 0)]
+    narrow = frame.select(pl.col(wide).cast(pl.Int64, strict=False))
+    fitting = [name for name in wide if narrow[name].null_count() == frame[name].null_count()]
+    return frame.with_columns(narrow.select(fitting))
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

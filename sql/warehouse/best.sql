@@ -1,0 +1,19 @@
+-- One row per scored, closed, strong result of a benchmark in a round, the shortest time first.
+CREATE MACRO main.best(given_benchmark, given_round) AS TABLE
+    SELECT
+        result_id,
+        submitter,
+        system_name,
+        accelerator,
+        accelerator_count,
+        availability,
+        score_minutes,
+        row_number() OVER (ORDER BY score_minutes, result_id) AS place
+    FROM mart.results
+    WHERE
+        benchmark = given_benchmark
+        AND round = given_round
+        AND division = 'closed'
+        AND scaling_mode = 'strong'
+        AND score_minutes IS NOT NULL
+    ORDER BY place;
