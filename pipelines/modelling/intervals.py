@@ -34,7 +34,8 @@ def half_width_percent(error_percent: pl.Expr) -> pl.Expr:
     """Return, as an aggregation, the half-width of an interval from held-out errors; null for too few.
 
     The root mean square of the errors about zero, so that a bias widens the interval too, times Student's t, and the
-    benchmark's noise, in quadrature.
+    benchmark's noise, in quadrature. Simulated families of six are covered in 91 to 100 % of cases, the less the more
+    their scatter exceeds the benchmark's noise: sizes at the ends of a family are harder to meet than the others.
     """
     count = error_percent.count()
     spread = t_quantile(count) * (error_percent**2).mean().sqrt()
