@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from pipelines.reconciling.findings import findings_frame
+from pipelines.schemas.findings import findings_frame
 from pipelines.scoring.rules import Rules
 
 FACTOR_TOLERANCE = 1e-9
@@ -46,7 +46,7 @@ def remarks(results: pl.DataFrame, runs: pl.DataFrame, rules: Rules) -> pl.DataF
 def _rows(
     frame: pl.DataFrame,
     kind: str,
-    severity: str,
+    severity: str | pl.Expr,
     explanation: pl.Expr,
     *,
     subject: str = "result_id",
@@ -57,7 +57,7 @@ def _rows(
     nothing = pl.lit(None, dtype=pl.String)
     return frame.select(
         kind=pl.lit(kind),
-        severity=pl.lit(severity),
+        severity=pl.lit(severity) if isinstance(severity, str) else severity,
         round="round",
         subject=subject,
         explanation=explanation,
@@ -155,19 +155,31 @@ def _not_counted(runs: pl.DataFrame) -> pl.DataFrame:
 
 def _copied(results: pl.DataFrame) -> pl.DataFrame:
     first = results.select(first_result_id="result_id", first_score="score_minutes")
-    copies = results.filter(pl.col("copied_run_count") > 0).join(first, on="first_result_id", how="left")
+    in_round = pl.len().over("round", "first_result_id")
+    copies = (
+        results.with_columns(in_round=in_round)
+        .filter(pl.col("copied_run_count") > 0)
+        .join(first, on="first_result_id", how="left")
+    )
     whole = pl.col("first_result_id") != pl.col("result_id")
+    is_rescored = (pl.col("score_minutes") / pl.col("first_score") - 1).abs() > FACTOR_TOLERANCE
+    same_round = whole & (pl.col("in_round") > 1)
     return _rows(
         copies,
         "run.same_log",
-        "info",
-        pl.when(whole)
-        .then(pl.format("The logs are those of {}: the same runs, not new ones.", "first_result_id"))
-        .otherwise(
-            pl.format("{} of {} logs were published before under another result.", "copied_run_count", "run_count")
+        pl.when(same_round).then(pl.lit("warning")).otherwise(pl.lit("info")),
+        pl.concat_str(
+            pl.when(whole)
+            .then(pl.format("The logs are those of {}: the same runs, not new ones.", "first_result_id"))
+            .otherwise(
+                pl.format("{} of {} logs were published before under another result.", "copied_run_count", "run_count")
+            ),
+            pl.when(same_round).then(pl.format(" {} results of this round rest on them.", "in_round")),
+            pl.when(whole & is_rescored).then(pl.lit(" The scores differ by the factors that the rounds published.")),
+            ignore_nulls=True,
         ),
-        expected=pl.when(whole).then(pl.format("{} minutes there", "first_score")),
-        found=pl.when(whole).then(pl.format("{} minutes here", "score_minutes")),
+        expected=pl.when(whole).then(pl.format("{} minutes there", pl.col("first_score").round(4))),
+        found=pl.when(whole).then(pl.format("{} minutes here", pl.col("score_minutes").round(4))),
         evidence=pl.lit("mart.runs.same_log_result_ids"),
     )
 

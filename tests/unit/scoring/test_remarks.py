@@ -31,6 +31,37 @@ def test_a_run_that_does_not_count_is_named_with_its_reason(score: Score, a_run:
     assert (one["found"], one["evidence"]) == ("status", "Org/results/sys/llama2_70b_lora/result_9.txt")
 
 
+def test_one_log_under_two_systems_of_a_round_is_a_warning(score: Score, runs_of: MakeRuns, a_system: MakeRun) -> None:
+    first = runs_of(TEN)
+    copies = [
+        {**row, "source_sha256": old["source_sha256"]} for row, old in zip(runs_of(TEN, system="z"), first, strict=True)
+    ]
+    (one,) = said(score([*first, *copies], [a_system(), a_system(system="z")])[1], "run.same_log")
+    assert (one["severity"], one["subject"]) == ("warning", "training-v4.1/Org/z/llama2_70b_lora")
+    assert one["explanation"] == (
+        f"The logs are those of {RESULT}: the same runs, not new ones. 2 results of this round rest on them."
+    )
+
+
+def test_a_resubmitted_log_with_another_factor_says_why_the_scores_differ(
+    score: Score, runs_of: MakeRuns, a_system: MakeRun
+) -> None:
+    old = runs_of(TEN, round_name="training-v4.0")
+    new = [{**row, "source_sha256": first["source_sha256"]} for row, first in zip(runs_of(TEN), old, strict=True)]
+    factor = {
+        "round": "training-v4.1",
+        "result_id": RESULT,
+        "rcp_factor": 1.1,
+        "source_path": "p",
+        "source_sha256": "s",
+    }
+    systems = [a_system(), a_system(round="training-v4.0")]
+    (one,) = said(score([*old, *new], systems, [factor])[1], "run.same_log")
+    assert one["severity"] == "info"
+    assert one["explanation"].endswith(" The scores differ by the factors that the rounds published.")
+    assert (one["expected"], one["found"]) == ("1.0 minutes there", "1.1 minutes here")
+
+
 def test_the_same_bytes_twice_in_one_result_are_a_warning(score: Score, runs_of: MakeRuns) -> None:
     runs = runs_of(TEN)
     runs[3]["source_sha256"] = runs[2]["source_sha256"]

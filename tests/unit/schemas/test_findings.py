@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from pipelines.reconciling.findings import LONGEST_QUOTE, Finding, findings_frame
 from pipelines.schemas import mart
+from pipelines.schemas.findings import LONGEST_QUOTE, Finding, findings_frame
 
 
 def test_findings_are_named_by_kind_and_subject_and_sorted() -> None:
