@@ -5,6 +5,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipelines.schemas import mart
 
@@ -244,3 +246,43 @@ def test_results_satisfy_their_schema(score: Score, runs_of: MakeRuns, a_system:
 def test_no_runs_give_no_results(score: Score) -> None:
     results, findings = score([])
     assert (results.height, findings.height) == (0, 0)
+
+
+HUGE = 2**62
+NUMBERS = st.none() | st.sampled_from([-HUGE, -1, 0, 1, HUGE]) | st.integers(-(10**6), 10**15)
+ANY_RUN = st.fixed_dictionaries(
+    {
+        "round_name": st.sampled_from(["training-v4.1", "hpc-v3.0", "x"]),
+        "benchmark": st.sampled_from(["bert", "deepcam", ""]),
+        "mode": st.sampled_from(["strong", "weak"]),
+        "system": st.sampled_from(["sys", "other"]),
+    },
+    optional={
+        "status": st.sampled_from(["success", "aborted", None]),
+        "submission_division": st.sampled_from(["open", "closed", None]),
+        "run_start_count": st.integers(0, 2),
+        "run_start_ms": NUMBERS,
+        "run_stop_ms": NUMBERS,
+        "init_start_ms": NUMBERS,
+        "number_of_nodes": NUMBERS,
+        "accelerators_per_node": NUMBERS,
+        "global_batch_size": NUMBERS,
+        "samples_to_converge": st.none() | st.floats(min_value=0),
+        "source_sha256": st.sampled_from(["one", "two"]),
+        "event_count": st.integers(0, 1),
+    },
+)
+
+
+@given(runs=st.lists(ANY_RUN, max_size=25), factor=st.none() | st.floats(min_value=0, allow_infinity=False))
+@settings(max_examples=60, deadline=None)
+def test_nothing_that_a_log_says_breaks_the_scores(
+    score: Score, a_run: MakeRun, a_system: MakeRun, runs: list[Row], factor: float | None
+) -> None:
+    rows = [a_run(number, **run) for number, run in enumerate(runs)]
+    factors = [{**FACTOR, "result_id": one, "rcp_factor": factor} for one in {row["result_id"] for row in rows}]
+    results, findings = score(rows, [a_system(), a_system(**HPC_SYSTEM)], factors)
+    assert set(results["result_id"]) == {row["result_id"] for row in rows}
+    assert mart.Findings.validate(findings).height == findings.height
+    assert (results["score_minutes"].is_null() == results["no_score_reason"].is_not_null()).all()
+    assert results["run_count"].sum() == len(rows)
