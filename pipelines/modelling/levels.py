@@ -64,7 +64,7 @@ def kv_cache_bytes_per_token(layers: int, kv_heads: int, head_dimension: int, by
 
 
 def state_gigabytes(parameters: float, overhead: float) -> float:
-    """Return the memory of training state at 16 bytes a parameter (weights, gradients, Adam moments), times an overhead."""
+    """Return training state, 16 bytes a parameter (weights, gradients, Adam moments) times an overhead."""
     return parameters * 16 / 1e9 * overhead
 
 
