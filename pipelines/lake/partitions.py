@@ -6,16 +6,18 @@ Where the draft goes and what its manifest says belongs in `tables`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.lake.gate import QUARANTINE_SCHEMA, gate, typed
 from pipelines.lake.storage import Draft
 from pipelines.schemas import Table
 
-BATCH_BYTES = 16 << 20
+BATCH_BYTES = 8 << 20
 """How much is gathered before a batch is gated and written."""
 
 GROUP_ROWS = 100_000
@@ -51,6 +53,14 @@ class ParquetDraft:
         """Write the footer."""
         if self._writer is not None:
             self._writer.close()
+            self._writer = None
+
+    def abandon(self) -> None:
+        """Give the file up; the writer must not try to write its footer later, when the draft is closed."""
+        if self._writer is not None:
+            with suppress(Exception):
+                self._writer.close()
+            self._writer.is_open = False
             self._writer = None
 
     def groups(self) -> pq.ParquetFile:
@@ -114,6 +124,11 @@ class PartitionWriter:
         self._quarantine.finish()
         return self._rows.draft
 
+    def abandon(self) -> None:
+        """Give up what is not finished."""
+        self._rows.abandon()
+        self._quarantine.abandon()
+
     def _write(self, frame: pl.DataFrame) -> None:
         gated = gate(self._table, frame)
         self._quarantine.append(gated.quarantine)
@@ -155,8 +170,9 @@ def _places(groups: pq.ParquetFile, key: list[str]) -> pl.DataFrame:
 
 
 def _gather(groups: pq.ParquetFile, places: pl.DataFrame) -> pl.DataFrame:
-    frames = []
-    for (index,), rows in places.sort("group", "row").group_by("group", maintain_order=True):
-        group = pl.DataFrame(pl.from_arrow(groups.read_row_group(index)))
-        frames.append(group[rows["row"]])
-    return pl.concat(frames)
+    """Return the rows at `places`, copied: a slice of a frame would keep the text of its whole row group."""
+    tables = [
+        groups.read_row_group(index).take(rows["row"].to_arrow())
+        for (index,), rows in places.sort("group", "row").group_by("group", maintain_order=True)
+    ]
+    return pl.DataFrame(pl.from_arrow(pa.concat_tables(tables)))

@@ -103,6 +103,7 @@ class Lake:
             quarantine = stack.enter_context(self.storage.draft(_quarantine_key(entry, partition)))
             rows = stack.enter_context(self.storage.draft(key))
             writer = PartitionWriter(entry, rows, quarantine)
+            stack.callback(writer.abandon)
             pending = PendingPartition(writer)
             yield pending
             rows = writer.finish(lambda: stack.enter_context(self.storage.draft(key)))
