@@ -10,6 +10,9 @@ import polars as pl
 
 from pipelines.modelling.step_time import pipeline_slots, step_seconds
 
+_ROUNDING = 1e-9
+"""Share of a target that is taken for rounding: a run that is met exactly is met."""
+
 
 def evaluation_seconds() -> pl.Expr:
     """Return the time of one evaluation; needs the fitted `eval_*` parameters and `data_parallel`."""
@@ -94,7 +97,7 @@ def least_data_parallel(candidates: pl.LazyFrame) -> pl.LazyFrame:
         `target, data_parallel, global_batch_size, predicted_minutes`; a target that no candidate meets has no row.
     """
     return (
-        candidates.filter(pl.col("predicted_minutes") <= pl.col("target_minutes"))
+        candidates.filter(pl.col("predicted_minutes") <= pl.col("target_minutes") * (1 + _ROUNDING))
         .sort("target", "data_parallel", "predicted_minutes")
         .unique("target", keep="first", maintain_order=True)
         .select("target", "data_parallel", "global_batch_size", "predicted_minutes")

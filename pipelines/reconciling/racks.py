@@ -117,7 +117,7 @@ def _active() -> pl.Expr:
 
 
 def _where_possible(expression: pl.Expr) -> pl.Expr:
-    return pl.when(_STATED * _SLOTS >= _COUNT).then(expression)
+    return pl.when((_STATED > 0) & (_STATED * _SLOTS >= _COUNT)).then(expression)
 
 
 def _active_explained_by() -> pl.Expr:
