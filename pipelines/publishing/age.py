@@ -15,8 +15,7 @@ MONTHS = {"training": (6, 11), "inference": (4, 9)}
 """Month of a year's .0 and .1 round; a round counts as published from the first day of the next month."""
 
 _YEAR_OF_V0 = 2020
-_MONTH_NAMES = ("", "January", "February", "March", "April", "May", "June", "July")
-_MONTH_NAMES += ("August", "September", "October", "November", "December")
+_MONTH_NAMES = {4: "April", 6: "June", 9: "September", 11: "November"}
 _ROUND = re.compile(r"(?P<series>[a-z]+)-v(?P<major>\d+)\.(?P<minor>\d+)")
 
 

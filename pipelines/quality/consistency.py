@@ -5,9 +5,20 @@ Plausibility of what others published belongs in `suites`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from pipelines.quality.outcomes import Outcome
+
+SCORE_FOLLOWS_FROM_RUNS = Outcome(
+    table="mart.results",
+    name="score_follows_from_runs",
+    severity="error",
+    status="passed",
+    meaning="a score is the mean of its kept runs times its factor",
+)
+"""The check before it ran."""
 
 TOLERANCE = 1e-9
 """Relative; the official figure and ours differ only in the order of floating-point sums."""
@@ -26,12 +37,9 @@ def score_follows_from_runs(results: pl.DataFrame, runs: pl.DataFrame) -> Outcom
     )
     difference = (pl.col("from_runs_minutes") - pl.col("score_minutes")).abs()
     wrong = held.filter((difference <= TOLERANCE * pl.col("score_minutes")).fill_null(value=False).not_())
-    return Outcome(
-        table="mart.results",
-        name="score_follows_from_runs",
-        severity="error",
+    return replace(
+        SCORE_FOLLOWS_FROM_RUNS,
         status="passed" if wrong.is_empty() else "failed",
-        meaning="a score is the mean of its kept runs times its factor",
         checked_count=scored.height,
         failed_count=wrong.height,
         rows=wrong.select("result_id", "score_minutes", "from_runs_minutes", "rcp_factor"),

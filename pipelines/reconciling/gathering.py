@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from pipelines.schemas.findings import findings_frame
 from pipelines.schemas.core import SEVERITIES
+from pipelines.schemas.findings import findings_frame
 
 PLACES_NAMED = 3
 """Files that an aggregated finding names; the rest stand in `core.parse_findings`."""

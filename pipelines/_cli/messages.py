@@ -1,0 +1,110 @@
+"""Messages to people, on stderr: what happens, what went wrong and what to do. Stdout stays free for data."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import NoReturn
+
+from pipelines._cli.rows import visible
+
+_INTERRUPTED = 130
+_SOURCE_ERRORS = {"SourceError", "SnapshotError"}
+_USAGE_ERRORS = {"ConfigurationError", "LakeError", "UsageError", "RefreshError"}
+_USAGE_ERRORS |= {"NothingToEmbedError", "NoSuchResultError"}
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message says what to do."""
+
+
+class Exit(IntEnum):
+    """How a command ends."""
+
+    fine = 0
+    check_failed = 1
+    usage = 2
+    source = 3
+
+
+def say(message: str) -> None:
+    """Print one plain line to stderr."""
+    print(visible(message), file=sys.stderr, flush=True)
+
+
+def stop(message: str, code: Exit) -> NoReturn:
+    """Say what went wrong and end the command."""
+    say(f"rackrecon: {message}")
+    raise SystemExit(int(code))
+
+
+class Progress:
+    """A line that is rewritten on a terminal, and plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._live = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._live = Console(stderr=True, highlight=False).status("")
+
+    def __call__(self, message: str) -> None:
+        """Say what is being done."""
+        if self._live is None:
+            say(message)
+        else:
+            self._live.update(visible(message).replace("[", r"\["))
+
+    def done(self, message: str) -> None:
+        """Say what was done; the line stays."""
+        if self._live is not None:
+            self._live.console.print(visible(message), markup=False)
+        else:
+            say(message)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Give a progress line and take it off the terminal at the end."""
+    shown = Progress()
+    if shown._live is not None:
+        shown._live.start()
+    try:
+        yield shown
+    finally:
+        if shown._live is not None:
+            shown._live.stop()
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn an expected error into one line and an exit code; anything else keeps its traceback."""
+    try:
+        yield
+    except BrokenPipeError:
+        _forget_stdout()
+        raise SystemExit(int(Exit.fine)) from None
+    except KeyboardInterrupt:
+        say("rackrecon: interrupted")
+        raise SystemExit(_INTERRUPTED) from None
+    except Exception as error:
+        code = _exit_code(error)
+        if code is None:
+            raise
+        stop(str(error), code)
+
+
+def _exit_code(error: Exception) -> Exit | None:
+    """Return how the command ends for an error of ours, told by its class without importing what it comes from."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & _SOURCE_ERRORS:
+        return Exit.source
+    return Exit.usage if names & _USAGE_ERRORS else None
+
+
+def _forget_stdout() -> None:
+    """Leave nothing to be flushed at exit into a pipe that nobody reads."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,85 @@
+"""`rackrecon refresh`: says how old the figures are, brings them up to date, prints what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from pipelines._cli.messages import Exit, progress, say
+from pipelines.lake.locks import Holder
+from pipelines.publishing.age import age_line
+from pipelines.publishing.headline import headline
+from pipelines.refreshing.flow import ANSWERS, Part, Report, Runner, RunOutcome, known_rounds, last_read, refresh
+from pipelines.refreshing.workshop import Workshop
+from pipelines.settings import Settings
+
+
+def refresh_and_report(paths: Sequence[str], rounds: Sequence[str]) -> int:
+    """Refresh and return the exit code."""
+    settings = Settings.from_environment()
+    workshop = Workshop(settings)
+    print(age_line(known_rounds(workshop), last_read(workshop), datetime.now(UTC).date()), flush=True)
+    with ExitStack() as stack:
+        tell = stack.enter_context(progress())
+        stack.enter_context(workshop.refreshing(on_wait=lambda holder: tell(_waiting(holder))))
+        runner = _RunnerWhenNeeded(workshop, stack)
+        report = refresh(workshop, [Path(path) for path in paths], rounds, runner, tell)
+    _print_parts(report)
+    if not any(part.name == ANSWERS for part in report.failed):
+        print("\n".join(headline(workshop.lake)), flush=True)
+    _print_places(settings)
+    return int(_exit_code(report))
+
+
+class _RunnerWhenNeeded:
+    """Loads Dagster at the first run: it takes seconds, and most refreshes have nothing to do."""
+
+    def __init__(self, workshop: Workshop, stack: ExitStack) -> None:
+        self._workshop = workshop
+        self._stack = stack
+
+    def run_round(self, round_name: str) -> RunOutcome:
+        return self._runner.run_round(round_name)
+
+    def run_answers(self) -> RunOutcome:
+        return self._runner.run_answers()
+
+    @cached_property
+    def _runner(self) -> Runner:
+        from pipelines.assets.execution import InProcessRunner, project_instance
+        from pipelines.definitions import build_definitions
+
+        definitions = build_definitions(self._workshop.settings, {"workshop": self._workshop})
+        home = self._workshop.settings.prepare_dagster_home()
+        instance = self._stack.enter_context(project_instance(home))
+        return InProcessRunner(definitions.resolve_job_def, instance)
+
+
+def _waiting(holder: Holder | None) -> str:
+    return f"waiting for another refresh to end: {holder or 'it left no name'}"
+
+
+def _print_parts(report: Report) -> None:
+    if report.is_unchanged:
+        rounds = len(report.parts) - 1
+        say(f"Nothing to do: inputs and code of {rounds} rounds and of all answers are unchanged.")
+        return
+    for part in report.parts:
+        say(_line(part))
+
+
+def _line(part: Part) -> str:
+    return f"{part.name}: {part.state}" + (f": {part.reason}" if part.reason else "")
+
+
+def _print_places(settings: Settings) -> None:
+    print(f"Where     {settings.warehouse} (rackrecon query SQL), {settings.lake}; rackrecon ui shows how it was made")
+
+
+def _exit_code(report: Report) -> Exit:
+    if any(part.is_source for part in report.failed):
+        return Exit.source
+    return Exit.check_failed if report.failed else Exit.fine

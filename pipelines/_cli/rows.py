@@ -1,0 +1,91 @@
+"""Rows out: one frame as a table for people, or as CSV, JSON or Parquet for programs. Stdout is data.
+
+What the rows mean does not belong here.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.text import Text
+
+
+class Format(StrEnum):
+    """How rows come out."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+def write_rows(frame: pl.DataFrame, form: Format) -> None:
+    """Write every row of the frame to stdout in that form."""
+    match form:
+        case Format.table:
+            _write_table(frame)
+        case Format.csv:
+            sys.stdout.write(_flat(frame).write_csv())
+        case Format.json:
+            sys.stdout.write(frame.write_json() + "\n")
+        case Format.parquet:
+            frame.write_parquet(sys.stdout.buffer)
+    sys.stdout.flush()
+
+
+def visible(text: object) -> str:
+    """Return published text with its control characters shown and not obeyed by a terminal."""
+    return "".join(character if _is_harmless(character) else repr(character)[1:-1] for character in str(text))
+
+
+def _is_harmless(character: str) -> bool:
+    return character == "\n" or unicodedata.category(character)[0] != "C"
+
+
+def _write_table(frame: pl.DataFrame) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for name, dtype in frame.schema.items():
+        table.add_column(_cell(name), justify="right" if dtype.is_numeric() else "left", overflow="fold")
+    for row in frame.iter_rows():
+        table.add_row(*(_cell(value) for value in row))
+    console = Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else _page_width(frame))
+    console.print(table)
+
+
+def _page_width(frame: pl.DataFrame) -> int:
+    """Return a width at which nothing wraps: a pipe has no edge."""
+    longest = [
+        max((len(line) for value in (name, *frame[name]) for line in _cell(value).plain.splitlines()), default=0)
+        for name in frame.columns
+    ]
+    return sum(longest) + 2 * len(longest) + 2
+
+
+def _cell(value: object) -> Text:
+    from rich.text import Text
+
+    if value is None:
+        return Text("")
+    if isinstance(value, float):
+        return Text(f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}")
+    return Text(visible(value))
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with lists and structs, which CSV does not know, as JSON text."""
+    import polars as pl
+
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    return frame.with_columns(
+        pl.struct(pl.col(name).alias("value")).struct.json_encode().str.json_path_match("$.value").alias(name)
+        for name in nested
+    )

@@ -1,0 +1,118 @@
+"""The checks of `mart` in Dagster: what `mart.checks` holds, shown on the asset that each check is about."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from pipelines.assets.tables import asset_key
+from pipelines.quality.consistency import SCORE_FOLLOWS_FROM_RUNS
+from pipelines.quality.suites import CHECKS
+from pipelines.refreshing.workshop import Workshop
+from pipelines.schemas.core import SEVERITIES
+
+NOTHING_BLOCKS = "nothing_blocks_publishing"
+FINDINGS_BY_SEVERITY = "findings_by_severity"
+
+_CHECKED = {(check.table, check.name): check.meaning for check in CHECKS} | {
+    (SCORE_FOLLOWS_FROM_RUNS.table, SCORE_FOLLOWS_FROM_RUNS.name): SCORE_FOLLOWS_FROM_RUNS.meaning
+}
+_SEVERITY = {"error": dg.AssetCheckSeverity.ERROR, "warning": dg.AssetCheckSeverity.WARN}
+
+
+def _specs() -> list[dg.AssetCheckSpec]:
+    of_tables = [
+        dg.AssetCheckSpec(
+            name,
+            asset=asset_key(table),
+            description=f"{meaning[0].upper()}{meaning[1:]}.",
+            additional_deps=[asset_key("mart.checks")],
+        )
+        for (table, name), meaning in _CHECKED.items()
+    ]
+    findings = [
+        dg.AssetCheckSpec(
+            NOTHING_BLOCKS,
+            asset=asset_key("mart.findings"),
+            description="No check of severity ERROR failed and none broke; else the warehouse stays as it was.",
+            blocking=True,
+            additional_deps=[asset_key("mart.checks")],
+        ),
+        dg.AssetCheckSpec(
+            FINDINGS_BY_SEVERITY,
+            asset=asset_key("mart.findings"),
+            description="No finding of severity error. Findings are about what others published and block nothing.",
+        ),
+    ]
+    return of_tables + findings
+
+
+@dg.multi_asset_check(specs=_specs(), name="checks_of_answers")
+def checks_of_answers(workshop: dg.ResourceParam[Workshop]) -> Iterator[dg.AssetCheckResult]:
+    """Show the outcomes of the last run of the suites on the tables that they are about."""
+    outcomes = workshop.lake.read("mart.checks").to_dicts()
+    known = [outcome for outcome in outcomes if (outcome["table"], outcome["name"]) in _CHECKED]
+    yield from (_result(outcome) for outcome in known)
+    yield _nothing_blocks(outcomes)
+    yield _findings_by_severity(workshop)
+
+
+def _result(outcome: dict[str, Any]) -> dg.AssetCheckResult:
+    metadata: dict[str, Any] = {
+        "status": outcome["status"],
+        "rows_checked": outcome["checked_count"] or 0,
+        "rows_failed": outcome["failed_count"] or 0,
+    }
+    if outcome["rows"]:
+        metadata["rows"] = _rows_table(json.loads(outcome["rows"]))
+    is_error = outcome["status"] == "errored"
+    return dg.AssetCheckResult(
+        asset_key=asset_key(outcome["table"]),
+        check_name=outcome["name"],
+        passed=outcome["status"] == "passed",
+        severity=dg.AssetCheckSeverity.ERROR if is_error else _SEVERITY[outcome["severity"]],
+        description=outcome["explanation"],
+        metadata=metadata,
+    )
+
+
+def _nothing_blocks(outcomes: list[dict[str, Any]]) -> dg.AssetCheckResult:
+    blocking = [f"{outcome['table']}: {outcome['name']}" for outcome in outcomes if outcome["is_blocking"]]
+    return dg.AssetCheckResult(
+        asset_key=asset_key("mart.findings"),
+        check_name=NOTHING_BLOCKS,
+        passed=not blocking,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description="; ".join(blocking) or "Nothing blocks.",
+        metadata={"blocking": dg.MetadataValue.json(blocking)},
+    )
+
+
+def _findings_by_severity(workshop: Workshop) -> dg.AssetCheckResult:
+    counts = dict(workshop.lake.read("mart.findings").group_by("severity").len().sort("severity").iter_rows())
+    return dg.AssetCheckResult(
+        asset_key=asset_key("mart.findings"),
+        check_name=FINDINGS_BY_SEVERITY,
+        passed=not counts.get("error"),
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={severity: counts.get(severity, 0) for severity in SEVERITIES},
+    )
+
+
+def _rows_table(rows: list[dict[str, Any]]) -> dg.TableMetadataValue:
+    """Return rows as a table of text and numbers, the only values that Dagster shows."""
+    names = list(rows[0])
+    return dg.MetadataValue.table(
+        [dg.TableRecord({name: _plain(row[name]) for name in names}) for row in rows],
+        schema=dg.TableSchema([dg.TableColumn(name, _kind([row[name] for row in rows])) for name in names]),
+    )
+
+
+def _plain(value: Any) -> str | float | int | bool:
+    return value if isinstance(value, str | float | int | bool) else ""
+
+
+def _kind(values: list[Any]) -> str:
+    kinds = {type(value).__name__ for value in values if value is not None}
+    return kinds.pop() if len(kinds) == 1 else "string"

@@ -1,0 +1,80 @@
+"""Runs the jobs in this process through the project's Dagster instance, so that its runs show in the UI."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster._core.instance.ref import InstanceRef
+
+from pipelines.assets.jobs import REFRESH_ANSWERS, REFRESH_ROUND
+from pipelines.assets.rounds import ROUND_ASSETS, SOURCE_FAILURE
+from pipelines.assets.tables import ROUNDS
+from pipelines.refreshing.flow import RunOutcome
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+_NO_COMPUTE_LOGS = {
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+    }
+}
+
+
+@contextmanager
+def project_instance(home: Path) -> Iterator[dg.DagsterInstance]:
+    """Give the Dagster instance of a folder.
+
+    What runs in this process writes to this process's terminal, so nothing is captured of its output.
+    """
+    reference = InstanceRef.from_dir(str(home), overrides=_NO_COMPUTE_LOGS)
+    with dg.DagsterInstance.from_ref(reference) as instance:
+        yield instance
+
+
+class InProcessRunner:
+    """Runs the assets for a refresh, which holds the lock of the workshop that the jobs were given."""
+
+    def __init__(self, job: Callable[[str], dg.JobDefinition], instance: dg.DagsterInstance) -> None:
+        self._job = job
+        self._instance = instance
+
+    def run_round(self, round_name: str) -> RunOutcome:
+        """Bring `raw` and `core` of one round up to date."""
+        if not self._instance.has_dynamic_partition(str(ROUNDS.name), round_name):
+            self._instance.add_dynamic_partitions(str(ROUNDS.name), [round_name])
+        keys = [key for asset in ROUND_ASSETS for key in asset.keys]
+        return self._run(REFRESH_ROUND, partition_key=round_name, asset_selection=keys)
+
+    def run_answers(self) -> RunOutcome:
+        """Bring `mart` and the warehouse up to date."""
+        return self._run(REFRESH_ANSWERS)
+
+    def _run(self, job: str, **arguments: Any) -> RunOutcome:
+        logging.getLogger("dagster").setLevel(logging.CRITICAL)
+        result = self._job(job).execute_in_process(
+            run_config=_QUIET,
+            instance=self._instance,
+            raise_on_error=False,
+            **arguments,
+        )
+        return RunOutcome() if result.success else _failure(result)
+
+
+def _failure(result: dg.ExecuteInProcessResult) -> RunOutcome:
+    """Return the reason of the first step that failed, in the words of the error that made it fail."""
+    for event in result.all_events:
+        if event.is_step_failure:
+            data = event.step_failure_data
+            if data.user_failure_data is not None:
+                of = data.user_failure_data.metadata.get("of")
+                is_source = of is not None and of.value == SOURCE_FAILURE
+                return RunOutcome(data.user_failure_data.description or "no reason given", is_source)
+            if data.error is not None:
+                error = data.error.cause or data.error
+                return RunOutcome(f"{event.step_key}: {error.message.strip()}")
+    return RunOutcome("the run failed before any step did")

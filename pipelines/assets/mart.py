@@ -1,0 +1,29 @@
+"""The `mart` layer in Dagster: one asset a station, over all rounds. What a station does is in `refreshing`."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from pipelines.assets.tables import asset_spec, materialized, structure_result, structure_spec
+from pipelines.refreshing import answers
+from pipelines.refreshing.answers import Station
+from pipelines.refreshing.stations import STATIONS
+from pipelines.refreshing.workshop import Workshop
+
+
+def _asset(station: Station) -> dg.AssetsDefinition:
+    @dg.multi_asset(
+        name=station.name,
+        specs=[asset_spec(name, station.reads, station.code_version) for name in station.writes],
+        check_specs=[structure_spec(name) for name in station.writes],
+    )
+    def run_station(workshop: dg.ResourceParam[Workshop]) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+        with workshop.exclusive():
+            for name, manifest in answers.bring_up_to_date(workshop, station).items():
+                yield materialized(name, manifest)
+                yield structure_result(workshop.lake, name, manifest)
+
+    return run_station
+
+
+MART_ASSETS = [_asset(station) for station in STATIONS]

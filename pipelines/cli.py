@@ -1,0 +1,115 @@
+"""The `rackrecon` command: its arguments and what they call. No logic; what is heavy is imported late."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipelines._cli.messages import Exit, guarded
+from pipelines._cli.rows import Format
+
+app = typer.Typer(
+    name="rackrecon",
+    help="Published AI cluster results, checked and held against a calibrated model.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How rows come out.")]
+
+
+@app.command()
+def refresh(
+    from_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="A results repository, as a tarball or a checkout folder; may be repeated. "
+            "Without it, what is in the lake is brought up to date and the embedded snapshot fills what is missing.",
+        ),
+    ] = None,
+    round_: Annotated[
+        list[str] | None,
+        typer.Option("--round", metavar="ROUND", help="Only this round, such as training-v5.0; may be repeated."),
+    ] = None,
+) -> None:
+    """Bring every table up to date; unchanged inputs and code mean no work."""
+    with guarded():
+        from pipelines._cli.refresh import refresh_and_report
+
+        raise typer.Exit(refresh_and_report(from_ or [], round_ or []))
+
+
+@app.command()
+def query(
+    question: Annotated[
+        str, typer.Argument(metavar="SQL", help="One SQL statement that reads; - takes it from stdin.")
+    ],
+    form: FormatOption = Format.table,
+) -> None:
+    """Ask the warehouse in SQL; the answer goes to stdout."""
+    with guarded():
+        from pipelines._cli.query import ask
+
+        ask(question, form)
+
+
+@app.command()
+def check(form: FormatOption = Format.table) -> None:
+    """Show what came of the checks of the last refresh; exit 1 where one of severity ERROR failed."""
+    with guarded():
+        from pipelines._cli.check import show_checks
+
+        raise typer.Exit(show_checks(form))
+
+
+@app.command()
+def explain(
+    result_id: Annotated[
+        str, typer.Argument(metavar="RESULT_ID", help="Such as training-v5.0/SUBMITTER/SYSTEM/BENCHMARK.")
+    ],
+) -> None:
+    """Show what a score rests on: its runs, the lines they were read from, the factor and where it stands."""
+    with guarded():
+        from pipelines._cli.explain import show_chain
+
+        show_chain(result_id)
+
+
+@app.command()
+def snapshot(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder; default the package's own.")
+    ] = None,
+    round_: Annotated[
+        list[str] | None, typer.Option("--round", metavar="ROUND", help="Only this round; may be repeated.")
+    ] = None,
+) -> None:
+    """Write the small core tables of the lake as the embedded snapshot, with their provenance."""
+    with guarded():
+        from pipelines._cli.snapshot import embed
+
+        embed(output, round_ or [])
+
+
+@app.command()
+def ui(port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 3000) -> None:
+    """Serve the Dagster UI on 127.0.0.1 until interrupted."""
+    with guarded():
+        from pipelines._cli.ui import serve
+        from pipelines.settings import Settings
+
+        raise typer.Exit(serve(Settings.from_environment(), port))
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="rackrecon")
+
+
+__all__ = ["Exit", "app", "main"]

@@ -1,0 +1,187 @@
+"""The refresh: which rounds there are, which are stale, what each came to. It runs nothing itself.
+
+The work is done by a runner, which is Dagster; what is fresh is told by the manifests in the lake alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pipelines.publishing.age import newest
+from pipelines.refreshing import answers, rounds
+from pipelines.refreshing.publishing import is_published
+from pipelines.refreshing.round_inputs import RoundInput, forget, recall, remember
+from pipelines.refreshing.stations import STATIONS
+from pipelines.refreshing.workshop import Workshop
+from pipelines.sources.errors import SourceError
+from pipelines.sources.repository import Repository, open_repository
+
+Tell = Callable[[str], None]
+
+ANSWERS = "answers"
+"""Name of the part that is all of `mart` and the warehouse."""
+
+
+class RefreshError(Exception):
+    """What was asked of a refresh cannot be done; the message says what can."""
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """How a run of the assets ended."""
+
+    reason: str | None = None
+    """Why it failed, None where it did not."""
+    is_source: bool = False
+    """Whether an input is at fault, as against a check or this project."""
+
+
+class Runner(Protocol):
+    """Runs the assets."""
+
+    def run_round(self, round_name: str) -> RunOutcome:
+        """Bring `raw` and `core` of one round up to date."""
+
+    def run_answers(self) -> RunOutcome:
+        """Bring `mart` and the warehouse up to date."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What came of one part of a refresh: a round, an input that does not tell its round, or the answers."""
+
+    name: str
+    state: Literal["unchanged", "refreshed", "failed"]
+    reason: str | None = None
+    is_source: bool = False
+
+
+@dataclass
+class Report:
+    """What came of a refresh."""
+
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def failed(self) -> list[Part]:
+        """Return the parts that failed."""
+        return [part for part in self.parts if part.state == "failed"]
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether there was nothing to do."""
+        return all(part.state == "unchanged" for part in self.parts)
+
+
+def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runner: Runner, tell: Tell) -> Report:
+    """Bring the lake and the warehouse up to date and return what came of each part.
+
+    Args:
+        workshop: Whose lake; its lock must be held.
+        paths: Results repositories to read; none means what the lake knows and the embedded snapshot.
+        only: Rounds to keep to; none means all.
+        runner: Runs the assets.
+        tell: Takes a line on what is being done.
+
+    Raises:
+        RefreshError: two inputs are of one round, or there is no such round.
+    """
+    report = Report()
+    given = _open_all(workshop, paths, report)
+    for round_name in _wanted(workshop, given, only, with_snapshot=not paths):
+        report.parts.append(_refresh_round(workshop, round_name, given.get(round_name), runner, tell))
+    report.parts.append(_refresh_answers(workshop, runner, tell))
+    return report
+
+
+def known_rounds(workshop: Workshop) -> list[str]:
+    """Return the rounds of the lake and of the snapshot."""
+    return sorted({*workshop.lake.partitions("core.sources"), *workshop.snapshot.rounds()})
+
+
+def last_read(workshop: Workshop) -> str | None:
+    """Return when the bytes of the newest round that is known were read, None where none is."""
+    times = {entry.round: entry.read_at for entry in workshop.snapshot.about().rounds}
+    times |= dict(workshop.lake.read("core.sources").select("round", "retrieved_at").iter_rows())
+    newest_round = newest(times, "training")
+    return times[newest_round] if newest_round else None
+
+
+def _open_all(workshop: Workshop, paths: Sequence[Path], report: Report) -> dict[str, Repository]:
+    opened: dict[str, Repository] = {}
+    for path in paths:
+        try:
+            repository = open_repository(path, workshop.settings.limits)
+        except SourceError as error:
+            report.parts.append(Part(str(path), "failed", str(error), is_source=True))
+            continue
+        if repository.round in opened:
+            first = opened[repository.round].place
+            raise RefreshError(f"{first} and {path} both hold {repository.round}: name one of them")
+        opened[repository.round] = repository
+    return opened
+
+
+def _wanted(
+    workshop: Workshop, given: Mapping[str, Repository], only: Sequence[str], *, with_snapshot: bool
+) -> list[str]:
+    there_are = {*given, *workshop.lake.partitions("core.sources")}
+    if with_snapshot:
+        there_are |= set(workshop.snapshot.rounds())
+    unknown = sorted(set(only) - there_are)
+    if unknown:
+        raise RefreshError(f"no round {', '.join(unknown)}; there are: {', '.join(sorted(there_are)) or 'none'}")
+    return sorted(set(only) or there_are)
+
+
+def _refresh_round(workshop: Workshop, round_name: str, given: Repository | None, runner: Runner, tell: Tell) -> Part:
+    before = recall(workshop.lake, round_name)
+    try:
+        if _is_fresh(workshop, round_name, given, before):
+            return Part(round_name, "unchanged")
+    except SourceError as error:
+        return Part(round_name, "failed", str(error), is_source=True)
+    tell(f"{round_name}: reading {_place(workshop, round_name, given, before)}")
+    if given is not None:
+        remember(workshop.lake, RoundInput(round=round_name, path=str(Path(given.place).resolve())))
+    outcome = runner.run_round(round_name)
+    if outcome.reason is None:
+        return Part(round_name, "refreshed")
+    if given is not None:
+        _put_back(workshop, round_name, before)
+    return Part(round_name, "failed", outcome.reason, is_source=outcome.is_source)
+
+
+def _is_fresh(workshop: Workshop, round_name: str, given: Repository | None, before: RoundInput | None) -> bool:
+    if given is None and before is not None and before.is_here:
+        given = open_repository(before.place, workshop.settings.limits)
+    is_taken_in = given is None or rounds.is_taken_in(workshop.lake, given)
+    return is_taken_in and rounds.is_read(workshop, round_name)
+
+
+def _place(workshop: Workshop, round_name: str, given: Repository | None, before: RoundInput | None) -> str:
+    if given is not None:
+        return given.place
+    if before is not None and before.is_here:
+        return before.path
+    return "the lake's own files" if rounds.has_bytes(workshop.lake, round_name) else "the embedded snapshot"
+
+
+def _put_back(workshop: Workshop, round_name: str, before: RoundInput | None) -> None:
+    if before is None:
+        forget(workshop.lake, round_name)
+    else:
+        remember(workshop.lake, before)
+
+
+def _refresh_answers(workshop: Workshop, runner: Runner, tell: Tell) -> Part:
+    if all(answers.is_fresh(workshop.lake, station) for station in STATIONS) and is_published(workshop):
+        return Part(ANSWERS, "unchanged")
+    tell("scoring, reconciling and checking all rounds")
+    outcome = runner.run_answers()
+    if outcome.reason is None:
+        return Part(ANSWERS, "refreshed")
+    return Part(ANSWERS, "failed", outcome.reason, is_source=outcome.is_source)

@@ -1,0 +1,183 @@
+"""The two stations of one round: its bytes into `raw`, and what they say into `core`.
+
+A round comes from a results repository, or from the embedded snapshot, whose tables pass the same gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+
+import polars as pl
+
+from pipelines.lake.manifests import Manifest
+from pipelines.lake.tables import Lake, PendingPartition
+from pipelines.parsing.launch_configs import parse_launches
+from pipelines.parsing.layout import classify
+from pipelines.parsing.power_logs import parse_power_logs
+from pipelines.parsing.published import PublishedFile, findings_frame
+from pipelines.parsing.result_logs import parse_result_log_batches
+from pipelines.parsing.scaling_factors import parse_scaling_factors
+from pipelines.parsing.system_descriptions import parse_system_descriptions
+from pipelines.refreshing.code_versions import code_version
+from pipelines.refreshing.round_inputs import recall
+from pipelines.refreshing.workshop import Workshop
+from pipelines.schemas import TABLES, table
+from pipelines.sources.errors import SourceError
+from pipelines.sources.intake import read_files, store_repository
+from pipelines.sources.repository import Repository, open_repository
+
+TAKEN_IN = ("raw.files", "core.sources")
+"""Tables that taking in a round writes."""
+
+READ = tuple(entry.name for entry in TABLES.values() if entry.layer == "core" and entry.name not in TAKEN_IN)
+"""Tables that reading a round writes."""
+
+_LAUNCH_KINDS = ("launch_config", "launch_note")
+
+_Parse = Callable[[Iterable[PublishedFile]], tuple[pl.DataFrame, pl.DataFrame]]
+_SMALL: tuple[tuple[str, str, _Parse], ...] = (
+    ("core.scaling_factors", "scaling_factor", parse_scaling_factors),
+    ("core.power_readings", "power_log", parse_power_logs),
+)
+
+
+def intake_version() -> str:
+    """Return the version of the code that decides what is kept of a repository."""
+    return code_version("schemas/raw.py", "sources", "parsing/layout.py")
+
+
+def reading_version() -> str:
+    """Return the version of the code that decides what the kept files say."""
+    return code_version("schemas", "parsing", "refreshing/rounds.py")
+
+
+def keep(path: str) -> str | None:
+    """Return the kind of a published file, None for one that no parser reads."""
+    placed = classify(path)
+    return placed.kind if placed else None
+
+
+def take_in(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
+    """Bring `raw.files` and `core.sources` of the round up to date; a round of the snapshot has no files.
+
+    A repository that is gone leaves the bytes that the lake holds.
+
+    Returns:
+        The manifest of each partition that there is.
+
+    Raises:
+        SourceError: the repository cannot be read, or nothing is known of the round; the lake is as it was.
+    """
+    lake, known = workshop.lake, recall(workshop.lake, round_name)
+    if known is not None and known.is_here:
+        repository = open_repository(known.place, workshop.settings.limits)
+        if repository.round != round_name:
+            raise SourceError(repository.place, None, f"results of {round_name}", f"results of {repository.round}")
+        if not (workshop.only_stale and is_taken_in(lake, repository)):
+            _store(lake, repository)
+    elif not has_bytes(lake, round_name):
+        _copy_from_snapshot(workshop, ("core.sources",), round_name)
+    return _manifests(lake, TAKEN_IN, round_name)
+
+
+def is_taken_in(lake: Lake, repository: Repository) -> bool:
+    """Return whether the lake holds what the repository holds now."""
+    inputs = {repository.source: repository.fingerprint}
+    return all(lake.is_fresh(name, repository.round, inputs=inputs, code_version=intake_version()) for name in TAKEN_IN)
+
+
+def has_bytes(lake: Lake, round_name: str) -> bool:
+    """Return whether the lake holds published files of the round."""
+    return round_name in lake.partitions("raw.files")
+
+
+def read_round(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
+    """Bring every `core` table of the round up to date, from its files or else from the snapshot.
+
+    Raises:
+        SourceError: there is neither.
+    """
+    lake = workshop.lake
+    if not (workshop.only_stale and is_read(workshop, round_name)):
+        if has_bytes(lake, round_name):
+            _parse(lake, round_name)
+        else:
+            _copy_from_snapshot(workshop, READ, round_name)
+    return _manifests(lake, READ, round_name)
+
+
+def is_read(workshop: Workshop, round_name: str) -> bool:
+    """Return whether reading the round again would change nothing."""
+    inputs = _reading_inputs(workshop, round_name)
+    lake, version = workshop.lake, reading_version()
+    return inputs is not None and all(
+        lake.is_fresh(name, round_name, inputs=inputs, code_version=version) for name in READ
+    )
+
+
+def _reading_inputs(workshop: Workshop, round_name: str) -> dict[str, str] | None:
+    if has_bytes(workshop.lake, round_name):
+        files = workshop.lake.manifest("raw.files", round_name)
+        return {"raw.files": files.sha256} if files else None
+    if round_name in workshop.snapshot.rounds():
+        return {"snapshot": workshop.snapshot.digest(round_name)}
+    return None
+
+
+def _store(lake: Lake, repository: Repository) -> None:
+    sources = store_repository(repository, lake, keep, lambda: datetime.now(UTC), code_version=intake_version())
+    inputs = {repository.source: repository.fingerprint}
+    lake.write("core.sources", sources, repository.round, inputs=inputs, code_version=intake_version())
+
+
+def _copy_from_snapshot(workshop: Workshop, names: Iterable[str], round_name: str) -> None:
+    if round_name not in workshop.snapshot.rounds():
+        expected = "a results repository (refresh --from PATH) or a round of the embedded snapshot"
+        raise SourceError(round_name, None, expected, "neither")
+    inputs = {"snapshot": workshop.snapshot.digest(round_name)}
+    for name in names:
+        entry = table(name)
+        frame = workshop.snapshot.read(name, round_name) if entry.in_snapshot else entry.schema.create_empty()
+        workshop.lake.write(name, frame, round_name, inputs=inputs, code_version=reading_version())
+
+
+def _parse(lake: Lake, round_name: str) -> None:
+    """Parse the round's files: the logs in batches straight into the lake, the small files at once."""
+    files = lake.manifest("raw.files", round_name)
+    inputs = {"raw.files": files.sha256 if files else ""}
+    with ExitStack() as stack:
+        pending = {
+            name: stack.enter_context(lake.writer(name, round_name, inputs=inputs, code_version=reading_version()))
+            for name in READ
+        }
+        findings = pending["core.parse_findings"]
+        runs = _parse_logs(lake, round_name, pending)
+        systems, remarks = parse_system_descriptions(read_files(lake, round_name, {"system_description"}))
+        pending["core.systems"].append(systems)
+        findings.append(findings_frame(remarks))
+        launches, remarks = parse_launches(read_files(lake, round_name, _LAUNCH_KINDS), systems, runs)
+        pending["core.launches"].append(launches)
+        findings.append(findings_frame(remarks))
+        for name, kind, parse in _SMALL:
+            frame, found = parse(read_files(lake, round_name, {kind}))
+            pending[name].append(frame)
+            findings.append(found)
+
+
+def _parse_logs(lake: Lake, round_name: str, pending: Mapping[str, PendingPartition]) -> pl.DataFrame:
+    """Parse the result logs batch by batch and return their runs, which the launches need."""
+    runs = []
+    for batch in parse_result_log_batches(read_files(lake, round_name, {"result_log"})):
+        pending["core.runs"].append(batch.runs)
+        pending["core.evals"].append(batch.evals)
+        pending["core.steps"].append(batch.steps)
+        pending["core.parse_findings"].append(batch.findings)
+        runs.append(batch.runs)
+    return pl.concat(runs)
+
+
+def _manifests(lake: Lake, names: Iterable[str], round_name: str) -> dict[str, Manifest]:
+    found = {name: lake.manifest(name, round_name) for name in names}
+    return {name: manifest for name, manifest in found.items() if manifest is not None}

@@ -1,0 +1,101 @@
+"""The way from facts to answers, station by station, in the order in which they run."""
+
+from __future__ import annotations
+
+from pipelines.quality.consistency import score_follows_from_runs
+from pipelines.quality.gate import run_checks
+from pipelines.quality.outcomes import outcomes_frame
+from pipelines.quality.suites import CHECKS
+from pipelines.reconciling.gathering import gather_findings
+from pipelines.reconciling.racks import audit_racks
+from pipelines.reconciling.runs import reconcile
+from pipelines.refreshing.answers import Answers, Frames, Station
+from pipelines.scoring.rcp import expected_progress
+from pipelines.scoring.results import score_results
+from pipelines.scoring.rules import load_rules
+from pipelines.scoring.runs import judge_runs
+
+_SCORING = ("scoring", "parsing/names.py", "schemas/findings.py")
+_RECONCILING = ("reconciling", "modelling", "scoring")
+
+
+def _judge(frames: Frames) -> Answers:
+    return Answers({"mart.runs": judge_runs(frames["core.runs"], frames["core.systems"], load_rules())})
+
+
+def _score(frames: Frames) -> Answers:
+    results, findings = score_results(
+        frames["core.runs"],
+        frames["mart.runs"],
+        frames["core.systems"],
+        frames["core.scaling_factors"],
+        frames["core.power_readings"],
+        load_rules(),
+    )
+    return Answers({"mart.results": results}, findings)
+
+
+def _audit(frames: Frames) -> Answers:
+    return Answers({"mart.rack_audit": audit_racks(frames["core.systems"], frames["core.launches"])})
+
+
+def _reconcile(frames: Frames) -> Answers:
+    calibrations, reconciled = reconcile(
+        frames["mart.results"],
+        frames["core.runs"],
+        frames["mart.runs"],
+        frames["core.launches"],
+        frames["core.systems"],
+        expected_progress,
+    )
+    return Answers({"mart.calibrations": calibrations, "mart.reconciled_runs": reconciled})
+
+
+def _check(frames: Frames) -> Answers:
+    outcomes = [
+        score_follows_from_runs(frames["mart.results"], frames["mart.runs"]),
+        *run_checks(CHECKS, frames),
+    ]
+    return Answers({"mart.checks": outcomes_frame(outcomes)})
+
+
+def _gather(frames: Frames) -> Answers:
+    findings = gather_findings(
+        parse_findings=frames["core.parse_findings"],
+        scoring_findings=_score(frames).findings,
+        rack_audit=frames["mart.rack_audit"],
+        reconciled_runs=frames["mart.reconciled_runs"],
+        checks=frames["mart.checks"],
+    )
+    return Answers({"mart.findings": findings})
+
+
+_SCORED_FROM = ("core.runs", "mart.runs", "core.systems", "core.scaling_factors", "core.power_readings")
+
+STATIONS: tuple[Station, ...] = (
+    Station("judge_runs", ("core.runs", "core.systems"), ("mart.runs",), _SCORING, _judge),
+    Station("score_results", _SCORED_FROM, ("mart.results",), _SCORING, _score),
+    Station("audit_racks", ("core.systems", "core.launches"), ("mart.rack_audit",), _RECONCILING, _audit),
+    Station(
+        "reconcile_runs",
+        ("mart.results", "core.runs", "mart.runs", "core.launches", "core.systems"),
+        ("mart.calibrations", "mart.reconciled_runs"),
+        _RECONCILING,
+        _reconcile,
+    ),
+    Station(
+        "check_answers",
+        ("mart.results", "mart.runs", "mart.rack_audit", "mart.calibrations", "mart.reconciled_runs"),
+        ("mart.checks",),
+        ("quality",),
+        _check,
+    ),
+    Station(
+        "gather_findings",
+        ("core.parse_findings", *_SCORED_FROM, "mart.rack_audit", "mart.reconciled_runs", "mart.checks"),
+        ("mart.findings",),
+        (*_RECONCILING, "parsing/names.py", "schemas/findings.py"),
+        _gather,
+    ),
+)
+"""Every station. Scores are made again for the findings about them: it costs less than a table to keep them in."""

@@ -1,0 +1,57 @@
+"""What every station works with: the settings, the lake, the snapshot, the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from pipelines.lake.locks import Holder, exclusive_lock
+from pipelines.lake.tables import Lake
+from pipelines.settings import Settings
+from pipelines.snapshot import Snapshot
+
+
+class Workshop:
+    """Handed to the Dagster assets as a resource; one for a process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.only_stale = False
+        """Whether stations keep what they would make again: in a refresh; a rerun by hand does the work."""
+
+    @cached_property
+    def lake(self) -> Lake:
+        """Return the lake of the settings."""
+        return Lake.at(self.settings.lake)
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """Return the embedded snapshot."""
+        return Snapshot(self.settings.snapshot)
+
+    @contextmanager
+    def refreshing(self, on_wait: Callable[[Holder | None], None] = lambda holder: None) -> Iterator[None]:
+        """Hold the lock for a whole refresh, whose stations keep what is fresh.
+
+        Args:
+            on_wait: Told who holds the lock when it is not free.
+
+        Raises:
+            LockedError: another process still holds it after the time that the settings allow.
+        """
+        with exclusive_lock(self.settings.lock, self.settings.lock_seconds, on_wait=on_wait):
+            self.only_stale = True
+            try:
+                yield
+            finally:
+                self.only_stale = False
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep every other writer out while one station works; within a refresh its lock does."""
+        if self.only_stale:
+            yield
+            return
+        with exclusive_lock(self.settings.lock, self.settings.lock_seconds):
+            yield
