@@ -1,4 +1,4 @@
-"""The warehouse: one DuckDB file built anew from the lake and swapped in, and read-only queries on it.
+"""The warehouse: one DuckDB file built anew from the lake and swapped in.
 
 Nobody writes to the file that others read. What the tables mean belongs in `schemas`, the views in `sql/warehouse`.
 """
@@ -6,17 +6,17 @@ Nobody writes to the file that others read. What the tables mean belongs in `sch
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 import duckdb
 import polars as pl
 
 from pipelines.lake.manifests import columns_sha256
-from pipelines.lake.storage import LakeError, StorageError, publish_file, scratch_folder
+from pipelines.lake.queries import SEALED, query
+from pipelines.lake.storage import LakeError, publish_file, scratch_folder
 from pipelines.lake.tables import Lake
 from pipelines.schemas import TABLES, Table
 
@@ -37,10 +37,6 @@ _TYPES: dict[type[pl.DataType], str] = {
     pl.Boolean: "BOOLEAN",
     pl.Binary: "BLOB",
 }
-
-
-class QueryError(LakeError):
-    """A query on the warehouse cannot be answered; the message is DuckDB's."""
 
 
 def build_warehouse(
@@ -81,88 +77,15 @@ def warehouse_is_fresh(lake: Lake, path: Path, *, sql_folder: Path, max_rows: in
     return told["value"].to_list() == [_lake_sha256(lake, sql_folder, max_rows)]
 
 
-def query(
-    path: Path,
-    sql: str,
-    params: Mapping[str, Any] | Sequence[Any] | None = None,
-    *,
-    memory_bytes: int = 1 << 30,
-    seconds: float = 120.0,
-) -> pl.DataFrame:
-    """Answer one statement from the warehouse, which can reach nothing but that file, and cannot change it.
-
-    Args:
-        path: The warehouse.
-        sql: One statement that gives rows.
-        params: Values of `$name` or `?` in it.
-        memory_bytes: Memory that the answer may take.
-        seconds: Time that it may take.
-
-    Raises:
-        QueryError: the statement is wrong, gives no rows, or takes too much.
-        StorageError: there is no warehouse, or it cannot be opened.
-    """
-    if not path.is_file():
-        raise StorageError(f"{path}: no such file; `rackrecon refresh` builds it")
-    with _reading(path, memory_bytes) as connection, _time_limit(connection, seconds) as limit:
-        try:
-            statements = connection.extract_statements(sql)
-            if len(statements) != 1:
-                raise QueryError(f"expected one statement, found {len(statements)}")
-            answer = connection.sql(sql, params=params)
-            if answer is None:
-                raise QueryError("expected a statement that gives rows")
-            return _narrowed(answer.pl())
-        except duckdb.InterruptException as error:
-            raise QueryError(f"not answered within {limit:g} s (RACKRECON_MAX_QUERY_SECONDS)") from error
-        except (duckdb.Error, pl.exceptions.PolarsError) as error:
-            raise QueryError(str(error)) from error
-
-
 @contextmanager
 def _building(draft: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    config = _SEALED | {"memory_limit": _BUILD_MEMORY, "temp_directory": str(folder / "spill")}
+    config = SEALED | {"memory_limit": _BUILD_MEMORY, "temp_directory": str(folder / "spill")}
     with duckdb.connect(config=config) as connection:
         connection.execute(f"ATTACH {_literal(str(draft))} AS warehouse (STORAGE_VERSION '{STORAGE_VERSION}')")
         connection.execute("USE warehouse")
         yield connection
         connection.execute("USE memory")
         connection.execute("DETACH warehouse")
-
-
-_SEALED: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-}
-"""No extension is downloaded, and a name in SQL never means a variable of this program."""
-
-
-@contextmanager
-def _reading(path: Path, memory_bytes: int) -> Iterator[duckdb.DuckDBPyConnection]:
-    config = _SEALED | {
-        "enable_external_access": "false",
-        "memory_limit": f"{max(1, memory_bytes // 1000)}KB",
-        "temp_directory": "",
-        "lock_configuration": "true",
-    }
-    try:
-        connection = duckdb.connect(str(path), read_only=True, config=config)
-    except duckdb.Error as error:
-        raise StorageError(f"{path}: cannot be opened: {error}") from error
-    with connection:
-        yield connection
-
-
-@contextmanager
-def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[float]:
-    timer = Timer(seconds, connection.interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield seconds
-    finally:
-        timer.cancel()
 
 
 def _fill(
@@ -248,14 +171,6 @@ def _lake_sha256(lake: Lake, sql_folder: Path, max_rows: int) -> str:
     for file in sorted(sql_folder.glob("*.sql")):
         digest.update(file.read_bytes())
     return digest.hexdigest()
-
-
-def _narrowed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return DuckDB's 128-bit sums of whole numbers as 64-bit ones where they fit."""
-    wide = [name for name, dtype in frame.schema.items() if dtype == pl.Decimal(38, 0)]
-    narrow = frame.select(pl.col(wide).cast(pl.Int64, strict=False))
-    fitting = [name for name in wide if narrow[name].null_count() == frame[name].null_count()]
-    return frame.with_columns(narrow.select(fitting))
 
 
 def _name(name: str) -> str:

@@ -1,0 +1,101 @@
+"""Read-only questions to the warehouse: one statement, sealed off from everything but the file.
+
+How the file is built belongs in `warehouse`. No schema is imported here, so that an answer comes in under a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from pipelines.lake.storage import LakeError, StorageError
+
+SEALED: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+"""No extension is downloaded, and a name in SQL never means a variable of this program."""
+
+
+class QueryError(LakeError):
+    """A query on the warehouse cannot be answered; the message is DuckDB's."""
+
+
+def query(
+    path: Path,
+    sql: str,
+    params: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    memory_bytes: int = 1 << 30,
+    seconds: float = 120.0,
+) -> pl.DataFrame:
+    """Answer one statement from the warehouse, which can reach nothing but that file, and cannot change it.
+
+    Args:
+        path: The warehouse.
+        sql: One statement that gives rows.
+        params: Values of `$name` or `?` in it.
+        memory_bytes: Memory that the answer may take.
+        seconds: Time that it may take.
+
+    Raises:
+        QueryError: the statement is wrong, gives no rows, or takes too much.
+        StorageError: there is no warehouse, or it cannot be opened.
+    """
+    if not path.is_file():
+        raise StorageError(f"{path}: no such file; `rackrecon refresh` builds it")
+    with _reading(path, memory_bytes) as connection, _time_limit(connection, seconds) as limit:
+        try:
+            statements = connection.extract_statements(sql)
+            if len(statements) != 1:
+                raise QueryError(f"expected one statement, found {len(statements)}")
+            answer = connection.sql(sql, params=params)
+            if answer is None:
+                raise QueryError("expected a statement that gives rows")
+            return _narrowed(answer.pl())
+        except duckdb.InterruptException as error:
+            raise QueryError(f"not answered within {limit:g} s (RACKRECON_MAX_QUERY_SECONDS)") from error
+        except (duckdb.Error, pl.exceptions.PolarsError) as error:
+            raise QueryError(str(error)) from error
+
+
+@contextmanager
+def _reading(path: Path, memory_bytes: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    config = SEALED | {
+        "enable_external_access": "false",
+        "memory_limit": f"{max(1, memory_bytes // 1000)}KB",
+        "temp_directory": "",
+        "lock_configuration": "true",
+    }
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise StorageError(f"{path}: cannot be opened: {error}") from error
+    with connection:
+        yield connection
+
+
+@contextmanager
+def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[float]:
+    timer = Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield seconds
+    finally:
+        timer.cancel()
+
+
+def _narrowed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return DuckDB's 128-bit sums of whole numbers as 64-bit ones where they fit."""
+    wide = [name for name, dtype in frame.schema.items() if dtype == pl.Decimal(38, 0)]
+    narrow = frame.select(pl.col(wide).cast(pl.Int64, strict=False))
+    fitting = [name for name in wide if narrow[name].null_count() == frame[name].null_count()]
+    return frame.with_columns(narrow.select(fitting))
