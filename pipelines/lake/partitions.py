@@ -6,7 +6,7 @@ Where the draft goes and what its manifest says belongs in `tables`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import polars as pl
@@ -18,7 +18,7 @@ from pipelines.lake.storage import Draft
 from pipelines.schemas import Table
 
 BATCH_BYTES = 8 << 20
-"""How much is gathered before a batch is gated and written."""
+"""How much is gathered before a batch is gated and written; or `GROUP_ROWS` rows, since equal values weigh little."""
 
 GROUP_ROWS = 100_000
 """Most rows of a row group."""
@@ -63,10 +63,11 @@ class ParquetDraft:
             self._writer.is_open = False
             self._writer = None
 
-    def groups(self) -> pq.ParquetFile:
+    @contextmanager
+    def groups(self) -> Iterator[pq.ParquetFile]:
         """Open the finished file for reading, group by group."""
-        self.finish()
-        return pq.ParquetFile(self.draft.reopen())
+        with self.draft.reopen() as file:
+            yield pq.ParquetFile(file)
 
 
 class PartitionWriter:
@@ -85,6 +86,7 @@ class PartitionWriter:
         self._quarantine = ParquetDraft(quarantine, dict(QUARANTINE_SCHEMA))
         self._pending: list[pl.DataFrame] = []
         self._pending_bytes = 0
+        self._pending_rows = 0
         self._last_key: tuple[Any, ...] = ()
         self._in_order = True
 
@@ -101,14 +103,15 @@ class PartitionWriter:
         """
         self._pending.append(typed(self._table, frame))
         self._pending_bytes += int(frame.estimated_size())
-        if self._pending_bytes >= BATCH_BYTES:
+        self._pending_rows += frame.height
+        if self._pending_bytes >= BATCH_BYTES or self._pending_rows >= GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
         """Gate and write what was gathered."""
         if self._pending:
             frame = pl.concat(self._pending)
-            self._pending, self._pending_bytes = [], 0
+            self._pending, self._pending_bytes, self._pending_rows = [], 0, 0
             self._write(frame)
 
     def finish(self, new_draft: Callable[[], Draft]) -> Draft:

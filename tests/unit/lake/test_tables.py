@@ -1,0 +1,233 @@
+"""The lake: partitions replaced whole, streamed in any order, told fresh by manifests, refused when too new."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from pipelines.lake import partitions
+from pipelines.lake.gate import ColumnsError
+from pipelines.lake.manifests import SCHEMA_VERSION, LakeVersionError
+from pipelines.lake.storage import LakeError
+from pipelines.lake.tables import Lake, MissingPartitionError
+
+ROUND = "training-v5.0"
+MADE = {"inputs": {"a": "1"}, "code_version": "1"}
+Sources = Callable[..., pl.DataFrame]
+Steps = Callable[..., pl.DataFrame]
+
+
+def files(lake_folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder, hidden ones too."""
+    return {str(path.relative_to(lake_folder)): path.read_bytes() for path in lake_folder.rglob("*") if path.is_file()}
+
+
+def test_a_written_partition_is_read_back(lake: Lake, sources: Sources) -> None:
+    manifest = lake.write("core.sources", sources({}), ROUND, **MADE)
+    assert (manifest.rows, manifest.quarantined_rows, manifest.duplicate_rows) == (1, 0, 0)
+    assert_frame_equal(lake.read("core.sources"), sources({}))
+    assert lake.partitions("core.sources") == [ROUND]
+    assert lake.rounds() == [ROUND]
+    assert lake.manifest("core.sources", ROUND) == manifest
+
+
+def test_an_empty_lake_has_tables_without_rows(lake: Lake) -> None:
+    assert lake.read("core.steps").shape == (0, 14)
+    assert lake.scan("mart.results", []).collect().is_empty()
+    assert lake.partitions("core.steps") == []
+    assert lake.manifest("core.steps", ROUND) is None
+
+
+def test_a_partition_is_replaced_whole(lake: Lake, sources: Sources) -> None:
+    lake.write("core.sources", sources({"round": "a"}, {"round": "b"}), ROUND, **MADE)
+    lake.write("core.sources", sources({"round": "c"}), ROUND, **MADE)
+    assert lake.read("core.sources")["round"].to_list() == ["c"]
+
+
+def test_partitions_are_chosen_by_name(lake: Lake, sources: Sources) -> None:
+    for name in ("a", "b", "c"):
+        lake.write("core.sources", sources({"round": name}), name, **MADE)
+    assert lake.read("core.sources", ["c", "a", "a"])["round"].to_list() == ["c", "a"]
+    with pytest.raises(MissingPartitionError, match=r"no partition 'd' in .*; there are: a, b, c"):
+        lake.scan("core.sources", ["d"])
+
+
+def test_a_table_of_one_partition(lake: Lake) -> None:
+    empty = lake.read("mart.rack_audit")
+    lake.write("mart.rack_audit", empty, **MADE)
+    assert lake.partitions("mart.rack_audit") == ["all"]
+    with pytest.raises(LakeError, match="has a single partition, found"):
+        lake.write("mart.rack_audit", empty, ROUND, **MADE)
+
+
+def test_quarantine_holds_what_the_gate_refused_and_goes_with_the_reason(
+    lake: Lake, sources: Sources, tmp_path: Path
+) -> None:
+    manifest = lake.write("core.sources", sources({"round": "a"}, {"round": "b", "file_count": -1}), ROUND, **MADE)
+    assert (manifest.rows, manifest.quarantined_rows) == (1, 1)
+    quarantine = lake.read_quarantine("core.sources", ROUND)
+    assert quarantine.select("rule", "column").rows() == [("min", "file_count")]
+    assert json.loads(quarantine["row"][0])["round"] == "b"
+    again = lake.write("core.sources", sources({"round": "a"}), ROUND, **MADE)
+    assert again.quarantine_sha256 is None
+    assert lake.read_quarantine("core.sources", ROUND).is_empty()
+    assert not list(tmp_path.glob("lake/core/sources__quarantine/*"))
+
+
+def test_the_same_rows_in_any_order_give_the_same_bytes(lake: Lake, sources: Sources) -> None:
+    rows = [{"round": name, "file_count": index} for index, name in enumerate("hgfedcba")]
+    first = lake.write("core.sources", sources(*rows), ROUND, **MADE)
+    second = lake.write("core.sources", sources(*reversed(rows), *rows), ROUND, **MADE)
+    assert first.sha256 == second.sha256
+    assert second.duplicate_rows == 8
+
+
+@pytest.mark.parametrize(
+    "partition", ["..", ".", "../../etc", "a/b", "a b", "é\u202e", "%2e", ".hidden", "a\nb", "all"]
+)
+def test_partition_names_are_no_paths(lake: Lake, sources: Sources, partition: str, tmp_path: Path) -> None:
+    lake.write("core.sources", sources({}), partition, **MADE)
+    assert lake.partitions("core.sources") == [partition]
+    assert lake.read("core.sources", [partition]).height == 1
+    inside = tmp_path / "lake" / "core" / "sources"
+    assert {path.suffix for path in inside.iterdir()} == {".parquet", ".json", ".lock"}
+    assert set(files(tmp_path)) == {f"lake/core/sources/{name}" for name in files(inside)}
+    lake.delete("core.sources", partition)
+    assert lake.partitions("core.sources") == []
+
+
+@pytest.mark.parametrize("partition", [None, "", "x" * 300])
+def test_partition_names_that_cannot_be(lake: Lake, sources: Sources, partition: str | None) -> None:
+    with pytest.raises(LakeError, match="expected a partition of 1 to 200 characters"):
+        lake.write("core.sources", sources({}), partition, **MADE)
+
+
+def test_table_names_are_no_paths(lake: Lake, sources: Sources) -> None:
+    with pytest.raises(KeyError, match=r"no table '\.\./x'"):
+        lake.write("../x", sources({}), ROUND, **MADE)
+
+
+def test_freshness_is_decided_from_the_manifest(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+    assert not lake.is_fresh("core.sources", ROUND, **MADE)
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    assert lake.is_fresh("core.sources", ROUND, **MADE)
+    assert not lake.is_fresh("core.sources", ROUND, inputs={"a": "2"}, code_version="1")
+    assert not lake.is_fresh("core.sources", ROUND, inputs={}, code_version="1")
+    assert not lake.is_fresh("core.sources", ROUND, inputs={"a": "1"}, code_version="2")
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff", b"[1"])
+def test_a_damaged_manifest_means_not_fresh(lake: Lake, sources: Sources, tmp_path: Path, damage: bytes) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    (tmp_path / "lake" / "core" / "sources" / f"{ROUND}.json").write_bytes(damage)
+    assert not lake.is_fresh("core.sources", ROUND, **MADE)
+    assert lake.read("core.sources").height == 1
+
+
+def test_a_truncated_partition_is_not_fresh_and_is_named(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    path = tmp_path / "lake" / "core" / "sources" / f"{ROUND}.parquet"
+    path.write_bytes(path.read_bytes()[:-10])
+    assert not lake.is_fresh("core.sources", ROUND, **MADE)
+    with pytest.raises(LakeError, match=f"{ROUND}.parquet: not a whole Parquet file"):
+        lake.read("core.sources")
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    assert lake.read("core.sources").height == 1
+
+
+def test_a_lake_of_a_newer_program_is_refused_both_ways(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    path = tmp_path / "lake" / "core" / "sources" / f"{ROUND}.json"
+    path.write_text(path.read_text("utf-8").replace('"schema_version": 1', '"schema_version": 99'), "utf-8")
+    before = files(tmp_path)
+    message = f"{ROUND}.json: written with schema version 99; this program reads up to {SCHEMA_VERSION}: update it"
+    with pytest.raises(LakeVersionError, match=message):
+        lake.read("core.sources")
+    with pytest.raises(LakeVersionError, match=message):
+        lake.write("core.sources", sources({}), ROUND, **MADE)
+    assert files(tmp_path) == before
+
+
+def test_a_partition_of_an_older_program_is_rebuilt(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    sources({}).drop("licence").write_parquet(tmp_path / "lake" / "core" / "sources" / f"{ROUND}.parquet")
+    with pytest.raises(ColumnsError, match="a refresh rebuilds it"):
+        lake.read("core.sources")
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    assert lake.read("core.sources").height == 1
+
+
+def test_a_missing_column_leaves_the_lake_as_it_was(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    before = files(tmp_path)
+    with pytest.raises(ColumnsError, match="missing: commit"):
+        lake.write("core.sources", sources({}).drop("commit"), ROUND, **MADE)
+    assert files(tmp_path) == before
+
+
+def test_an_error_while_streaming_leaves_the_lake_as_it_was(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    before = files(tmp_path)
+    with pytest.raises(ZeroDivisionError), lake.writer("core.sources", ROUND, **MADE) as pending:
+        pending.append(sources({"round": "other", "file_count": 1 // 0}))
+    assert {name: content for name, content in files(tmp_path).items() if name in before} == before
+    assert lake.read("core.sources")["round"].to_list() == [ROUND]
+    with pytest.raises(LakeError, match="still being written"):
+        _ = pending.manifest
+
+
+@pytest.mark.parametrize("order", [range(9), reversed(range(9)), [4, 1, 7, 0, 8, 3, 5, 2, 6]])
+def test_batches_in_any_order_give_one_sorted_partition(
+    lake: Lake, steps: Steps, monkeypatch: pytest.MonkeyPatch, order: list[int]
+) -> None:
+    monkeypatch.setattr(partitions, "BATCH_BYTES", 2_000)
+    with lake.writer("core.steps", ROUND, **MADE) as pending:
+        for index in order:
+            pending.append(steps(f"p{index}", 100))
+    whole = pl.concat([steps(f"p{index}", 100) for index in range(9)])
+    assert pending.manifest.rows == 900
+    assert_frame_equal(lake.read("core.steps"), whole)
+    batches = list(lake.iter_batches("core.steps", ROUND, ["source_path", "sequence"]))
+    assert len(batches) >= 3
+    assert_frame_equal(pl.concat(batches), whole.select("source_path", "sequence"))
+
+
+def test_keys_that_come_back_in_a_later_batch(lake: Lake, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partitions, "BATCH_BYTES", 1)
+    with lake.writer("core.steps", ROUND, **MADE) as pending:
+        pending.append(steps("a", 3))
+        pending.append(steps("b", 3))
+        pending.append(steps("a", 2))
+        pending.append(steps("b", 2, seconds=2.0))
+    manifest = pending.manifest
+    assert (manifest.rows, manifest.duplicate_rows, manifest.quarantined_rows) == (4, 2, 4)
+    kept = lake.read("core.steps").select("source_path", "sequence").rows()
+    assert kept == [("a", 0), ("a", 1), ("a", 2), ("b", 2)]
+    assert set(lake.read_quarantine("core.steps", ROUND)["rule"]) == {"primary_key"}
+
+
+def test_unknown_partitions_cannot_be_iterated(lake: Lake) -> None:
+    with pytest.raises(MissingPartitionError, match="there are: none"):
+        next(lake.iter_batches("core.steps", ROUND))
+
+
+odd_text = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(
+    ["\x00", "\u202e", "e\u0301", "<script>", "=cmd()", "'; DROP TABLE x; --", "a\r\nb", "\ufeff", "NaN", ""]
+)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(odd_text, odd_text, st.integers(0, 2**63 - 1)), max_size=8, unique_by=lambda row: row[0])
+)
+def test_odd_text_comes_back_unchanged(lake: Lake, sources: Sources, rows: list[tuple[str, str, int]]) -> None:
+    frame = sources(*({"round": key, "licence": text, "size_bytes": size} for key, text, size in rows))
+    lake.write("core.sources", frame, ROUND, **MADE)
+    assert_frame_equal(lake.read("core.sources"), frame.sort("round"))
