@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import tarfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import polars as pl
 import pytest
 
 from pipelines.modelling import calibration
+from pipelines.parsing.launch_configs import parse_launches
 from pipelines.parsing.layout import classify
 from pipelines.parsing.published import PublishedFile
 from pipelines.parsing.result_logs import parse_result_logs
@@ -54,36 +54,6 @@ def _published(archive: Path, version: str) -> Iterator[PublishedFile]:
                 yield PublishedFile(f"training-{version}", path, hashlib.sha256(content).hexdigest(), content)
 
 
-def _launches(table: Path) -> pl.DataFrame:
-    def whole(value: str) -> int | None:
-        return int(value) if value else None
-
-    with table.open() as lines:
-        rows = [
-            {
-                "round": f"training-{line['round']}",
-                "submitter_folder": line["submitter_dir"],
-                "system": line["system"],
-                "benchmark": line["benchmark"],
-                "result_id": f"training-{line['round']}/{line['submitter_dir']}/{line['system']}/{line['benchmark']}",
-                "tensor_parallel": whole(line["TP"]),
-                "pipeline_parallel": whole(line["PP"]),
-                "virtual_pipeline": whole(line["VP"]),
-                "context_parallel": whole(line["CP"]),
-                "data_parallel": whole(line["DP"]),
-                "micro_batch": whole(line["micro_batch"]),
-                "precision": line["precision"] or None,
-                "batch_check": {"ok": "confirmed", "bad": "contradicted"}.get(line["ga_check"], "not_checkable"),
-            }
-            for line in csv.DictReader(lines)
-            if line["round"] in VERSIONS
-        ]
-    names = core.Launches.column_names()
-    return pl.DataFrame(
-        [{name: row.get(name) for name in names} for row in rows], schema=core.Launches.create_empty().schema
-    )
-
-
 @dataclass(frozen=True)
 class Rounds:
     facts: dict[str, pl.DataFrame]
@@ -112,7 +82,7 @@ def rounds(shared: Path) -> Rounds:
     factors, _ = parse_scaling_factors(kinds["scaling_factor"])
     judged = judge_runs(runs, systems, rules)
     results, _ = score_results(runs, judged, systems, factors, core.PowerReadings.create_empty(), rules)
-    launches = _launches(shared / "mlperf/golden/llm_launches.csv")
+    launches, _ = parse_launches([*kinds["launch_config"], *kinds["launch_note"]], systems, runs)
     facts = {
         "results": results,
         "runs_core": runs,
