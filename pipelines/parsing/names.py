@@ -100,6 +100,23 @@ def _parts_by_key() -> dict[str, str]:
     return known
 
 
+def known_parts() -> dict[str, str]:
+    """Return every canonical part with its vendor."""
+    return {part["model"]: part["vendor"] for part in _table("accelerator_names.toml")["part"]}
+
+
+def chips_in(text: str) -> frozenset[str]:
+    """Return the chips that a file name or a part's name mentions, such as GB200 or MI325X."""
+    return frozenset(_chip_pattern().findall(text.upper()))
+
+
+@cache
+def _chip_pattern() -> re.Pattern[str]:
+    models = " ".join(part["model"].upper() for part in _table("accelerator_names.toml")["part"])
+    chips = sorted(set(re.findall(r"\b(?:[ABHL]|GB|GH|MI)\d{2,3}[A-Z]?\b", models)), key=len, reverse=True)
+    return re.compile(rf"(?:{'|'.join(chips)})(?![0-9])")
+
+
 def rack_product_named(text: object, part: str | None = None) -> RackProduct | None:
     """Return the rack-scale product that a text names.
 

@@ -26,7 +26,14 @@ EXPLANATIONS = (
     "variant",
     "pod_for_rack",
     "rack_for_pod",
+    "data_rate",
+    "network_generation",
+    "announced",
+    "estimate",
+    "part_figure",
+    "other_field",
     "range",
+    "rounding",
     "another_part",
     "unexplained",
 )
@@ -52,8 +59,10 @@ class Accelerators(dy.Schema):
     fp4_dense_teraflops = number("Peak dense FP4 rate of the matrix engine", unit="TFLOP/s", minimum=0)
     int8_dense_teraops = number("Peak dense INT8 rate of the matrix engine", unit="TOP/s", minimum=0)
     memory_type = text("Kind of memory")
-    memory_bytes = count("Memory that software can use, else as named by the vendor; see the next column", unit="bytes")
-    memory_bytes_basis = text("usable where the driver's figure is known; null for the vendor's own figure")
+    memory_bytes = count(
+        "Memory that software can use, else as the vendor names it, else raw; see the next column", unit="bytes"
+    )
+    memory_bytes_basis = text("usable where the driver's figure is known, raw where no other is; null for the vendor's")
     memory_bandwidth_gigabytes_per_second = number("Memory bandwidth", unit="GB/s", minimum=0)
     scale_up_name = text("Scale-up interconnect")
     scale_up_link_count = count("Scale-up links of one accelerator", unit="links")
@@ -121,7 +130,7 @@ class ResolvedFacts(dy.Schema):
     words = text("The value where it is not a number")
     unit = text("Unit of the value")
     rule = text("Why this source was taken", nullable=False)
-    capacity_basis = text("For memory: usable where the driver's figure was taken")
+    capacity_basis = text("For memory: usable where the driver's figure was taken, raw where there is no other")
     basis = text("How the source comes by the figure", nullable=False, one_of=BASES)
     confidence = text("Our trust in the figure as read", nullable=False, one_of=CONFIDENCES)
     publisher_kind = text("vendor or third party", nullable=False, one_of=PUBLISHER_KINDS)
@@ -130,7 +139,7 @@ class ResolvedFacts(dy.Schema):
     locator = text("Where in the source", nullable=False)
     printed = text("Text as printed there", nullable=False)
     fact_count = count("Facts on this quantity, every form counted", unit="facts", nullable=False)
-    agreeing_count = count("Other facts that agree within 1 %", unit="facts", nullable=False)
+    agreeing_count = count("Other sources that agree within 1 %", unit="sources", nullable=False)
     conflict_count = count("Facts that disagree", unit="facts", nullable=False)
     unexplained_count = count("Of these, those that nothing explains", unit="facts", nullable=False)
     disagreeing = text("The values that disagree, each with its source and what explains it")

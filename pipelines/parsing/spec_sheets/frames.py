@@ -119,7 +119,8 @@ def _namings(text: str, subjects: Subjects, reading: Reading) -> list[Naming]:
 
 def _fact_row(sheet: Sheet, sha256: str, fact: Fact, naming: Naming) -> dict[str, Any]:
     form = fact.form
-    variants = [variant for variant in (naming.variant, form.variant) if variant]
+    is_capacity = QUANTITIES[fact.quantity].family == "capacity"
+    variants = [variant for variant in (naming.variant if is_capacity else None, form.variant) if variant]
     return {
         "subject": naming.subject.name,
         "metric": metric_name(fact.quantity, density=form.density, engine=form.engine, direction=form.direction),

@@ -18,7 +18,7 @@ from pipelines.parsing.spec_sheets.grid import (
     report_missing_columns,
     report_unread_columns,
 )
-from pipelines.parsing.spec_sheets.sheet import Fact, Reading, Sheet
+from pipelines.parsing.spec_sheets.sheet import Fact, Form, Reading, Sheet
 
 _COLUMNS = (
     Column("tdp_watts", "power_watts", 1.0, "W"),
@@ -48,7 +48,7 @@ def read(sheet: Sheet) -> Reading:
         cited = _cited(row, name, reading)
         _check_derived(row, name, reading)
         reading.facts += [
-            replace(fact, cited_address=cited, defect=_defect(fact, row, reading))
+            replace(fact, cited_address=cited, form=_form(fact, cited), defect=_defect(fact, row, reading))
             for fact in facts_of(row, name, _COLUMNS, reading)
         ]
     return reading
@@ -69,6 +69,12 @@ def _cited(row: Row, name: str, reading: Reading) -> str | None:
             found=cited,
         )
     return cited
+
+
+def _form(fact: Fact, cited: str | None) -> Form:
+    """Return the form of a figure; a power is no rating where the row's own words call it average consumption."""
+    says_average = "average" in (cited or "").lower()
+    return replace(fact.form, variant="average") if says_average and fact.quantity == "power_watts" else fact.form
 
 
 def _defect(fact: Fact, row: Row, reading: Reading) -> str | None:

@@ -26,7 +26,8 @@ class Sheet:
     publisher_kind: Literal["vendor", "third_party"] = "third_party"
     path: str = ""
     """File inside the source; some forms name their subject only there."""
-    confidence: Literal["high", "medium", "low"] = "medium"
+    confidence: Literal["high", "medium", "low"] = "low"
+    """Trust in what the sheet says before a person has looked at it."""
     licence: str | None = None
     retrieved_at: str | None = None
 

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from pipelines.parsing.names import canonical_accelerator
 from pipelines.parsing.quantities import plain
 
 
@@ -23,7 +24,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What one spelling stands for; `variant` is set where it names a configuration of the subject."""
+    """What one spelling stands for; `variant` is set where it names a memory configuration of the subject."""
 
     subject: Subject
     variant: str | None = None
@@ -31,28 +32,37 @@ class Naming:
 
 @dataclass(slots=True)
 class Subjects:
-    """The subjects by every spelling; one spelling can stand for several of them."""
+    """The subjects, and those that each further spelling stands for; one spelling can stand for several."""
 
-    namings: dict[str, list[Naming]] = field(default_factory=lambda: defaultdict(list))
+    known: dict[str, Subject] = field(default_factory=dict)
+    spellings: dict[str, list[Naming]] = field(default_factory=lambda: defaultdict(list))
 
-    @classmethod
-    def of(cls, subjects: Iterable[Subject], names: Iterable[tuple[str, str, str | None]]) -> Subjects:
-        """Return the subjects under their own names and under `names`: spelling, subject, variant.
+    def add(self, subjects: Iterable[Subject]) -> None:
+        """Add subjects under their own names."""
+        for subject in subjects:
+            self.known[subject.name] = subject
+            self.spellings[_key(subject.name)].append(Naming(subject))
+
+    def add_spelling(self, spelling: str, name: str, variant: str | None = None) -> None:
+        """Let a spelling stand for a subject that is listed.
 
         Raises:
-            KeyError: a spelling stands for a subject that is not listed.
+            KeyError: no subject has that name.
         """
-        known = {subject.name: subject for subject in subjects}
-        made = cls()
-        for subject in known.values():
-            made.namings[_key(subject.name)].append(Naming(subject))
-        for spelling, name, variant in names:
-            made.namings[_key(spelling)].append(Naming(known[name], variant))
-        return made
+        naming = Naming(self.known[name], variant)
+        if naming not in self.spellings[_key(spelling)]:
+            self.spellings[_key(spelling)].append(naming)
 
     def named(self, text: str) -> list[Naming]:
-        """Return what a text names: nothing, one subject, or several."""
-        return list(self.namings.get(_key(text), ()))
+        """Return what a text names: nothing, one subject, or several.
+
+        Spellings of results repositories are understood as well as those listed here.
+        """
+        listed = self.spellings.get(_key(text), [])
+        if listed:
+            return list(listed)
+        part = canonical_accelerator(text)
+        return [Naming(self.known[part])] if part in self.known else []
 
 
 def _key(text: str) -> str:
