@@ -7,11 +7,8 @@ from typing import Any
 
 import dagster as dg
 
-from pipelines.assets.automation import JOBS, SCHEDULES
-from pipelines.assets.checks import checks_of_answers
-from pipelines.assets.mart import MART_ASSETS
-from pipelines.assets.publishing import warehouse
-from pipelines.assets.rounds import ROUND_ASSETS
+from pipelines.assets.automation import automation_definitions
+from pipelines.assets.jobs import asset_definitions
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
 
@@ -23,14 +20,8 @@ def build_definitions(settings: Settings, resources: Mapping[str, Any] | None = 
         settings: Where everything is.
         resources: Resources to use in place of the standard ones.
     """
-    return dg.Definitions(
-        assets=[*ROUND_ASSETS, *MART_ASSETS, warehouse],
-        asset_checks=[checks_of_answers],
-        jobs=JOBS,
-        schedules=SCHEDULES,
-        resources={"workshop": Workshop(settings), **(resources or {})},
-        executor=dg.in_process_executor,
-    )
+    standard = {"workshop": Workshop(settings)}
+    return dg.Definitions.merge(asset_definitions({**standard, **(resources or {})}), automation_definitions())
 
 
 defs = build_definitions(Settings.from_environment())

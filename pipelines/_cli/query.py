@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from pipelines._cli.rows import Format, write_rows
-from pipelines.lake.warehouse import query
+from pipelines.lake.queries import query
 from pipelines.settings import Settings
 
 

@@ -55,7 +55,7 @@ class _RunnerWhenNeeded:
         definitions = build_definitions(self._workshop.settings, {"workshop": self._workshop})
         home = self._workshop.settings.prepare_dagster_home()
         instance = self._stack.enter_context(project_instance(home))
-        return InProcessRunner(definitions.resolve_job_def, instance)
+        return InProcessRunner(definitions, instance)
 
 
 def _waiting(holder: Holder | None) -> str:

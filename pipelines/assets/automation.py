@@ -1,10 +1,9 @@
 """The job that refreshes everything as `rackrecon refresh` does, and the schedule that starts it."""
 
 import dagster as dg
-from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from pipelines.assets.execution import InProcessRunner
-from pipelines.assets.jobs import refresh_answers, refresh_round
+from pipelines.assets.jobs import asset_definitions
 from pipelines.refreshing.flow import refresh
 from pipelines.refreshing.workshop import Workshop
 
@@ -14,7 +13,7 @@ REFRESH_ALL = "refresh_all"
 @dg.op
 def refresh_every_round(context: dg.OpExecutionContext, workshop: dg.ResourceParam[Workshop]) -> None:
     """Run `refresh_round` for each round that is stale and `refresh_answers` where anything changed."""
-    runner = InProcessRunner(context.repository_def.get_job, context.instance)
+    runner = InProcessRunner(asset_definitions({"workshop": workshop}), context.instance)
     with workshop.refreshing():
         report = refresh(workshop, [], [], runner, context.log.info)
     if report.failed:
@@ -39,5 +38,7 @@ every_monday = dg.ScheduleDefinition(
     description="Rounds appear four times a year and are corrected in between: once a week is often enough.",
 )
 
-JOBS: list[dg.JobDefinition | UnresolvedAssetJobDefinition] = [refresh_round, refresh_answers, refresh_all]
-SCHEDULES = [every_monday]
+
+def automation_definitions() -> dg.Definitions:
+    """Return the job and the schedule."""
+    return dg.Definitions(jobs=[refresh_all], schedules=[every_monday])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,8 @@ def project_instance(home: Path) -> Iterator[dg.DagsterInstance]:
 class InProcessRunner:
     """Runs the assets for a refresh, which holds the lock of the workshop that the jobs were given."""
 
-    def __init__(self, job: Callable[[str], dg.JobDefinition], instance: dg.DagsterInstance) -> None:
-        self._job = job
+    def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
+        self._definitions = definitions
         self._instance = instance
 
     def run_round(self, round_name: str) -> RunOutcome:
@@ -56,7 +56,7 @@ class InProcessRunner:
 
     def _run(self, job: str, **arguments: Any) -> RunOutcome:
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
-        result = self._job(job).execute_in_process(
+        result = self._definitions.resolve_job_def(job).execute_in_process(
             run_config=_QUIET,
             instance=self._instance,
             raise_on_error=False,

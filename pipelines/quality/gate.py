@@ -1,14 +1,13 @@
 """Runs the suites: Great Expectations on frames of `mart`, outcomes back as plain data.
 
 What is expected of a table belongs in `suites`. Great Expectations is imported inside the functions that use it,
-because its import takes seconds; `warm_up` lets that happen while other work goes on.
+because its import takes seconds; `apart` runs the suites in another process.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import threading
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -21,11 +20,16 @@ from pipelines.quality.outcomes import Check, Outcome
 _ROW = "row_number_of_this_check"
 
 
-def warm_up() -> threading.Thread:
-    """Start importing Great Expectations in the background; nothing needs to wait for the thread."""
-    thread = threading.Thread(target=_great_expectations, name="great-expectations-import", daemon=True)
-    thread.start()
-    return thread
+@cache
+def import_great_expectations() -> Any:
+    """Import the library: no usage reports, no log lines of its own, its own deprecations kept to itself."""
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import great_expectations as gx
+
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    return gx
 
 
 def run_checks(checks: Iterable[Check], frames: Mapping[str, pl.DataFrame]) -> list[Outcome]:
@@ -38,25 +42,29 @@ def run_checks(checks: Iterable[Check], frames: Mapping[str, pl.DataFrame]) -> l
         if table in frames:
             outcomes.extend(_run_suite(table, of_table, frames[table]))
         else:
-            outcomes.extend(_errored(check, f"table {table} was not given") for check in of_table)
+            outcomes.extend(errored_outcomes(of_table, f"table {table} was not given"))
     return outcomes
+
+
+def errored_outcomes(checks: Iterable[Check], error: str) -> list[Outcome]:
+    """Return for each check that it could not be made, and why."""
+    return [_errored(check, error) for check in checks]
 
 
 def _run_suite(table: str, checks: list[Check], frame: pl.DataFrame) -> list[Outcome]:
     if frame.is_empty():
         return [_outcome(check, "passed", 0, 0) for check in checks]
     try:
-        gx = _great_expectations()
+        gx = import_great_expectations()
         built = {check.name: check.expectation() for check in checks}
         results = _validate(gx, table, built, frame)
     except Exception as error:  # whatever breaks here is our own fault and is told as such
-        return [_errored(check, f"{type(error).__name__}: {error}") for check in checks]
+        return errored_outcomes(checks, f"{type(error).__name__}: {error}")
     return [_read(check, results[check.name], frame) for check in checks]
 
 
 def _validate(gx: Any, table: str, built: Mapping[str, Any], frame: pl.DataFrame) -> dict[str, Any]:
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False}
+    context = _context(gx)
     for name, expectation in built.items():
         expectation.meta = {"check": name}
     suite = context.suites.add(gx.ExpectationSuite(name=table, expectations=list(built.values())))
@@ -71,11 +79,23 @@ def _validate(gx: Any, table: str, built: Mapping[str, Any], frame: pl.DataFrame
     return {entry.expectation_config.meta["check"]: entry for entry in result.results}
 
 
+def _context(gx: Any) -> Any:
+    """Return a context in memory: no folder for pages that nobody asked for, no progress bars."""
+    from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
+
+    stores = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
+    context = gx.get_context(
+        mode="ephemeral", project_config=DataContextConfig(store_backend_defaults=stores, analytics_enabled=False)
+    )
+    context.variables.progress_bars = {"globally": False}
+    return context
+
+
 def _read(check: Check, result: Any, frame: pl.DataFrame) -> Outcome:
     error = _raised(result.exception_info)
     if error is not None:
         return _errored(check, error)
-    checked = result.result.get("element_count", frame.height)
+    checked = result.result.get("element_count", frame.height) - result.result.get("missing_count", 0)
     if result.success:
         return _outcome(check, "passed", checked, 0)
     indexes = sorted({int(entry[_ROW]) for entry in result.result.get("unexpected_index_list") or ()})
@@ -115,15 +135,3 @@ def _errored(check: Check, error: str) -> Outcome:
         meaning=check.meaning,
         error=error,
     )
-
-
-@cache
-def _great_expectations() -> Any:
-    """Import the library: no usage reports, no log lines of its own, its own deprecations kept to itself."""
-    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        import great_expectations as gx
-
-    logging.getLogger("great_expectations").setLevel(logging.ERROR)
-    return gx

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pipelines.publishing.age import newest
+from pipelines.quality.apart import SUITES
 from pipelines.refreshing import answers, rounds
 from pipelines.refreshing.publishing import is_published
 from pipelines.refreshing.round_inputs import RoundInput, forget, recall, remember
@@ -144,6 +145,7 @@ def _refresh_round(workshop: Workshop, round_name: str, given: Repository | None
             return Part(round_name, "unchanged")
     except SourceError as error:
         return Part(round_name, "failed", str(error), is_source=True)
+    SUITES.start()
     tell(f"{round_name}: reading {_place(workshop, round_name, given, before)}")
     if given is not None:
         remember(workshop.lake, RoundInput(round=round_name, path=str(Path(given.place).resolve())))
@@ -180,6 +182,7 @@ def _put_back(workshop: Workshop, round_name: str, before: RoundInput | None) ->
 def _refresh_answers(workshop: Workshop, runner: Runner, tell: Tell) -> Part:
     if all(answers.is_fresh(workshop.lake, station) for station in STATIONS) and is_published(workshop):
         return Part(ANSWERS, "unchanged")
+    SUITES.start()
     tell("scoring, reconciling and checking all rounds")
     outcome = runner.run_answers()
     if outcome.reason is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import polars as pl
+
+from pipelines.quality.apart import SUITES
 from pipelines.quality.consistency import score_follows_from_runs
-from pipelines.quality.gate import run_checks
 from pipelines.quality.outcomes import outcomes_frame
-from pipelines.quality.suites import CHECKS
 from pipelines.reconciling.gathering import gather_findings
 from pipelines.reconciling.racks import audit_racks
 from pipelines.reconciling.runs import reconcile
@@ -52,11 +53,8 @@ def _reconcile(frames: Frames) -> Answers:
 
 
 def _check(frames: Frames) -> Answers:
-    outcomes = [
-        score_follows_from_runs(frames["mart.results"], frames["mart.runs"]),
-        *run_checks(CHECKS, frames),
-    ]
-    return Answers({"mart.checks": outcomes_frame(outcomes)})
+    scores = outcomes_frame([score_follows_from_runs(frames["mart.results"], frames["mart.runs"])])
+    return Answers({"mart.checks": pl.concat([scores, SUITES.run(frames)])})
 
 
 def _gather(frames: Frames) -> Answers:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pipelines.lake.locks import Holder, exclusive_lock
 from pipelines.lake.tables import Lake
+from pipelines.quality.apart import SUITES
 from pipelines.settings import Settings
 from pipelines.snapshot import Snapshot
 
@@ -46,6 +47,7 @@ class Workshop:
                 yield
             finally:
                 self.only_stale = False
+                SUITES.stop()
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
