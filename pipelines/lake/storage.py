@@ -81,9 +81,6 @@ class Storage(Protocol):
     def delete(self, key: str) -> None:
         """Remove the object under `key`, if there is one."""
 
-    def version(self, key: str) -> str | None:
-        """Return a mark that changes whenever the object is replaced; null where there is no object."""
-
     def size(self, key: str) -> int | None:
         """Return an object's length in bytes; null where there is no object."""
 
@@ -222,15 +219,14 @@ class LocalStorage:
         with _named(path, "removed"):
             path.unlink(missing_ok=True)
 
-    def version(self, key: str) -> str | None:
-        """Return a mark that changes whenever the object is replaced."""
-        status = self._status(key)
-        return f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}" if status else None
-
     def size(self, key: str) -> int | None:
         """Return an object's length in bytes."""
-        status = self._status(key)
-        return status.st_size if status else None
+        path = self._path(key)
+        try:
+            with _named(path, "read"):
+                return path.stat().st_size
+        except MissingObjectError:
+            return None
 
     def url(self, key: str) -> str:
         """Return the file's path."""
@@ -259,15 +255,6 @@ class LocalStorage:
             return
         for path in sorted(folder.glob(f".*{_DRAFT_ENDING}")):
             _remove_unless_locked(path)
-
-    def _status(self, key: str) -> os.stat_result | None:
-        path = self._path(key)
-        try:
-            return path.stat()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
 
     def _path(self, key: str) -> Path:
         parts = key.split("/")

@@ -22,7 +22,6 @@ from pipelines.schemas import TABLES, Table, table
 
 _ONLY_PARTITION = "all"
 _LONGEST_NAME = 200
-_READ_ATTEMPTS = 5
 
 
 class MissingPartitionError(LakeError):
@@ -171,35 +170,31 @@ class Lake:
         return sorted(unquote(file.removesuffix(".parquet")) for file in files if file.endswith(".parquet"))
 
     def scan(self, name: str, partitions: Sequence[str] | None = None) -> pl.LazyFrame:
-        """Return the rows of the given partitions, or of all of them; an empty frame where there is none.
+        """Return the rows of the given partitions, or of all of them, to be read when the frame is collected.
+
+        Collect it before anyone replaces a partition: under the refresh lock, or use `read`.
 
         Raises:
             MissingPartitionError: a partition asked for is not in the lake.
             LakeVersionError: a newer program wrote one of them.
             ColumnsError: an older program wrote one of them with other columns.
         """
-        entry = table(name)
-        keys = self._keys(entry, partitions)
-        if not keys:
+        entry, chosen = table(name), self._chosen(name, partitions)
+        if not chosen:
             return entry.schema.create_empty().lazy()
-        urls = [self.storage.url(key) for key in keys]
+        for partition in chosen:
+            with self.open_partition(name, partition):
+                pass
+        urls = [self.storage.url(_key(entry, partition)) for partition in chosen]
         return pl.scan_parquet(urls, storage_options=self.storage.options, glob=False, hive_partitioning=False)
 
     def read(self, name: str, partitions: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return what `scan` gives, as one state of each partition even while another process replaces it."""
-        entry = table(name)
-        for _attempt in range(_READ_ATTEMPTS):
-            keys = self._keys(entry, partitions)
-            before = [self.storage.version(key) for key in keys]
-            try:
-                frame = self.scan(name, partitions).collect()
-            except (pl.exceptions.PolarsError, OSError) as error:
-                failure: Exception = error
-            else:
-                if before == [self.storage.version(key) for key in keys]:
-                    return frame
-                failure = LakeError("it is replaced faster than it can be read")
-        raise LakeError(f"{name}: cannot be read from {self.storage.url(_folder(entry))}: {failure}") from failure
+        """Return what `scan` gives, each partition in one state even while another process replaces it."""
+        frames: list[pl.DataFrame] = [table(name).schema.create_empty()]
+        for partition in self._chosen(name, partitions):
+            with self.open_partition(name, partition) as groups:
+                frames.append(_frame(groups.read()))
+        return pl.concat(frames)
 
     def iter_batches(
         self, name: str, partition: str | None = None, columns: Sequence[str] | None = None
@@ -211,22 +206,39 @@ class Lake:
         """
         with self.open_partition(name, partition) as groups:
             for index in range(groups.num_row_groups):
-                yield pl.DataFrame(pl.from_arrow(groups.read_row_group(index, columns=columns)))
+                yield _frame(groups.read_row_group(index, columns=columns))
 
     @contextmanager
     def open_partition(self, name: str, partition: str | None = None) -> Iterator[pq.ParquetFile]:
-        """Open a partition for reading row group by row group; it stays as it is while it is open."""
+        """Open a partition for reading row group by row group; it stays as it is while it is open.
+
+        Raises:
+            MissingPartitionError: the partition is not in the lake.
+            LakeVersionError: a newer program wrote it.
+            ColumnsError: an older program wrote it with other columns.
+            LakeError: the file is damaged.
+        """
         entry = table(name)
-        (key,) = self._keys(entry, [_ONLY_PARTITION if partition is None else partition])
-        with self.storage.open(key) as file:
-            yield pq.ParquetFile(file)
+        key = _key(entry, partition)
+        self.manifest(name, partition)
+        with ExitStack() as stack:
+            try:
+                groups = pq.ParquetFile(stack.enter_context(self.storage.open(key)))
+            except MissingObjectError:
+                raise self._missing(entry, partition) from None
+            except pa.ArrowException as error:
+                raise LakeError(f"{self.storage.url(key)}: not a whole Parquet file: {error}") from error
+            if groups.schema_arrow.names != entry.schema.column_names():
+                place = self.storage.url(key)
+                raise ColumnsError(f"{place}: written with other columns than {name} has now; a refresh rebuilds it")
+            yield groups
 
     def read_quarantine(self, name: str, partition: str | None = None) -> pl.DataFrame:
         """Return the rows that broke a rule: `rule`, `column` (null for a rule on the row), `row` as JSON text."""
         key = _quarantine_key(table(name), partition)
         try:
             with self.storage.open(key) as file:
-                return pl.DataFrame(pl.from_arrow(pq.read_table(file)))
+                return _frame(pq.read_table(file))
         except MissingObjectError:
             return pl.DataFrame(schema=QUARANTINE_SCHEMA)
 
@@ -242,33 +254,19 @@ class Lake:
         """Return the rounds of which any table holds a partition, sorted."""
         return sorted({name for entry in TABLES.values() if entry.by_round for name in self.partitions(entry.name)})
 
-    def _keys(self, entry: Table, partitions: Sequence[str] | None) -> list[str]:
-        """Return the objects of the partitions, having checked that this program can read them."""
-        names = self.partitions(entry.name) if partitions is None else list(dict.fromkeys(partitions))
-        keys = []
-        for name in names:
-            partition = name if entry.by_round else None
-            key = _key(entry, partition)
-            self.manifest(entry.name, partition)
-            self._check_columns(entry, name, key)
-            keys.append(key)
-        return keys
+    def _chosen(self, name: str, partitions: Sequence[str] | None) -> list[str]:
+        return self.partitions(name) if partitions is None else list(dict.fromkeys(partitions))
 
-    def _check_columns(self, entry: Table, partition: str, key: str) -> None:
-        try:
-            with self.storage.open(key) as file:
-                found = pq.read_schema(file)
-        except MissingObjectError:
-            raise MissingPartitionError(
-                f"{entry.name}: no partition {partition!r} in {self.storage.url(_folder(entry))}; "
-                f"there are: {', '.join(self.partitions(entry.name)) or 'none'}"
-            ) from None
-        except pa.ArrowException as error:
-            raise LakeError(f"{self.storage.url(key)}: not a whole Parquet file: {error}") from error
-        if found.names != entry.schema.column_names():
-            raise ColumnsError(
-                f"{self.storage.url(key)}: written with other columns than {entry.name} has now; a refresh rebuilds it"
-            )
+    def _missing(self, entry: Table, partition: str | None) -> MissingPartitionError:
+        there = ", ".join(self.partitions(entry.name)) or "none"
+        place = self.storage.url(_folder(entry))
+        return MissingPartitionError(
+            f"{entry.name}: no partition {partition or _ONLY_PARTITION!r} in {place}; there are: {there}"
+        )
+
+
+def _frame(rows: pa.Table) -> pl.DataFrame:
+    return pl.DataFrame(pl.from_arrow(rows))
 
 
 def _folder(entry: Table) -> str:

@@ -35,7 +35,7 @@ def test_reads_back_what_was_written(storage: LocalStorage) -> None:
 def test_what_is_not_there(storage: LocalStorage) -> None:
     with pytest.raises(MissingObjectError, match="no such file"):
         storage.read("a/b")
-    assert (storage.size("a"), storage.version("a"), storage.list("a")) == (None, None, [])
+    assert (storage.size("a"), storage.list("a")) == (None, [])
     storage.delete("a/b")
 
 
@@ -55,13 +55,6 @@ def test_of_many_creators_one_wins(storage: LocalStorage) -> None:
     for thread in threads:
         thread.join()
     assert sorted(wins) == [False, False, True]
-
-
-def test_a_version_changes_with_the_object(storage: LocalStorage) -> None:
-    storage.write("a", b"one")
-    first = storage.version("a")
-    storage.write("a", b"two")
-    assert storage.version("a") != first
 
 
 def test_an_open_object_stays_as_it_was(storage: LocalStorage) -> None:
