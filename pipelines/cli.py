@@ -21,6 +21,14 @@ app = typer.Typer(
 
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How rows come out.")]
 
+PathsArgument = typer.Argument(
+    metavar="PATH...", help="Logs, a benchmark's, a system's or a submitter's folder, or a working tree."
+)
+RulesetOption = Annotated[
+    str | None,
+    typer.Option("--ruleset", metavar="ROUND", help="Rules and RCPs of this round, such as training-v5.1 or 5.1."),
+]
+
 
 @app.command()
 def refresh(
@@ -79,6 +87,19 @@ def explain(
         from pipelines._cli.explain import show_chain
 
         show_chain(result_id)
+
+
+@app.command()
+def score(
+    paths: Annotated[list[str], PathsArgument],
+    ruleset: RulesetOption = None,
+    form: FormatOption = Format.table,
+) -> None:
+    """Score loose logs by the official rule: no lake, nothing written; exit 1 where a result would not pass."""
+    with guarded():
+        from pipelines._cli.score import score_paths
+
+        raise typer.Exit(score_paths(paths, ruleset, form))
 
 
 @app.command()

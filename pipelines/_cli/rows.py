@@ -67,7 +67,7 @@ def _page_width(frame: pl.DataFrame) -> int:
         max((len(line) for value in (name, *frame[name]) for line in _cell(value).plain.splitlines()), default=0)
         for name in frame.columns
     ]
-    return sum(longest) + 2 * len(longest) + 2
+    return sum(longest) + 3 * len(longest)
 
 
 def _cell(value: object) -> Text:

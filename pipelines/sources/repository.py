@@ -206,12 +206,18 @@ def _open_folder(path: Path, limits: Limits) -> Repository:
     return repository
 
 
+def repository_named(name: str) -> RepositoryName | None:
+    """Return what a name says that is a results repository's, None for any other."""
+    match = _REPOSITORY_NAME.fullmatch(name)
+    return RepositoryName(repository=match[1], round=f"{match[2]}-v{match[3]}") if match else None
+
+
 def _identify(place: str, *names: str) -> RepositoryName:
     """Return what the first name that is a results repository's says."""
     for name in names:
-        match = _REPOSITORY_NAME.fullmatch(name)
-        if match:
-            return RepositoryName(repository=match[1], round=f"{match[2]}-v{match[3]}")
+        said = repository_named(name)
+        if said:
+            return said
     expected = "a name such as training_results_v5.0, hpc_results_v3.0 or inference_results_v5.1"
     raise SourceError(place, None, expected, " and ".join(printable(name) for name in names if name) or "none")
 
