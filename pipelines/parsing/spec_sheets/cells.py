@@ -33,7 +33,7 @@ def number(cell: object) -> float | None:
 
 def as_printed(value: float) -> str:
     """Return a number without a needless fraction: 80 for 80.0."""
-    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:g}"
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}"
 
 
 def report_no_number(reading: Reading, place: str, printed: str) -> None:

@@ -6,6 +6,7 @@ Which key holds which figure belongs in the reader of the source.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ import yaml
 
 from pipelines.parsing.spec_sheets.cells import as_printed, is_missing, number, report_no_number
 from pipelines.parsing.spec_sheets.sheet import UNSTATED, Fact, Form, Reading
+
+MOST_NESTING = 100
+"""Brackets within brackets that a YAML document may have: the time to parse it grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,9 @@ def read_yaml(content: bytes, reading: Reading) -> dict[str, Any]:
     Aliases are refused: a few lines of them can stand for gigabytes.
     """
 
+    if _deepest(content) > MOST_NESTING:
+        reading.report("yaml.too_deep", "The document is nested too deep to be read.", severity="error")
+        return {}
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, Loader=yaml.BaseLoader)):
             reading.report("yaml.alias", "The document uses aliases, which are not read.", severity="error")
@@ -116,6 +123,15 @@ def report_unread_fields(document: Any, read: Iterable[str], reading: Reading) -
             severity="info",
             found=", ".join(unread),
         )
+
+
+def _deepest(content: bytes) -> int:
+    """Return how deep brackets stand within brackets, those inside quotes counted too."""
+    depth = deepest = 0
+    for bracket in re.finditer(rb"[\[\]{}]", content):
+        depth = depth + 1 if bracket.group() in b"[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _built(node: Any, reading: Reading) -> Any:
