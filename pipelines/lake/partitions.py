@@ -20,7 +20,7 @@ from pipelines.schemas import Table
 BATCH_BYTES = 8 << 20
 """How much is gathered before a batch is gated and written; or `GROUP_ROWS` rows, since equal values weigh little."""
 
-GROUP_ROWS = 100_000
+GROUP_ROWS = 50_000
 """Most rows of a row group."""
 
 _LEVEL = 3

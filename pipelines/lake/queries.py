@@ -59,7 +59,8 @@ def query(
             answer = connection.sql(sql, params=params)
             if answer is None:
                 raise QueryError("expected a statement that gives rows")
-            return _narrowed(answer.pl())
+            # Over the Arrow C stream: `pl()` would import pyarrow first, a third of the time that an answer may take.
+            return _narrowed(pl.DataFrame(answer))
         except duckdb.InterruptException as error:
             raise QueryError(f"not answered within {limit:g} s (RACKRECON_MAX_QUERY_SECONDS)") from error
         except (duckdb.Error, pl.exceptions.PolarsError) as error:
