@@ -5,6 +5,7 @@ Which file is which belongs here; what a file says belongs in `_launch_settings`
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,7 +14,10 @@ from pipelines.parsing._launch_choice import Note
 from pipelines.parsing._launch_settings import Configuration
 from pipelines.parsing._shell import ShellReader
 from pipelines.parsing.layout import classify
+from pipelines.parsing.names import canonical_benchmark
 from pipelines.parsing.published import PublishedFile
+
+_DATE_AT_END = re.compile(r"[._-]\d[\d._-]*$")
 
 LONGEST_NOTE = 200_000
 """Characters of a note that are read."""
@@ -49,7 +53,20 @@ class LaunchFiles:
         key = (round_name, submitter_folder, benchmark)
         if key not in self._ready:
             self._ready[key] = self._read(round_name, sorted(self._paths.get(key, [])))
+            for other in () if self._ready[key].configurations else self._other_folders(*key):
+                found = self._read(round_name, sorted(self._paths[round_name, submitter_folder, other]))
+                self._ready[key] = found if found.configurations else self._ready[key]
         return self._ready[key]
+
+    def _other_folders(self, round_name: str, submitter_folder: str, benchmark: str) -> list[str]:
+        """Return the folders that mean a benchmark without being called like it: `gpt3.4.28`, `ft-llm`."""
+        folders = [
+            folder for one, submitter, folder in self._paths if (one, submitter) == (round_name, submitter_folder)
+        ]
+        meaning = {
+            folder: canonical_benchmark(_DATE_AT_END.sub("", folder)) for folder in folders if folder != benchmark
+        }
+        return sorted(folder for folder, name in meaning.items() if name == canonical_benchmark(benchmark))
 
     def _read(self, round_name: str, paths: list[str]) -> OfBenchmark:
         found = OfBenchmark()

@@ -24,7 +24,8 @@ SYNONYMS = {
 
 _NODES = "DGXNNODES"
 _ACCELERATORS_PER_NODE = "DGXNGPU"
-_PRECISIONS = {"fp4": "FP4", "fp8": "FP8"}
+_PRECISIONS = {"fp4": ("FP4", {"fp4", "nvfp4", "mxfp4"}), "fp8": ("FP8", {"fp8", "mxfp8"})}
+"""Precision, lowest first, to the setting that turns it on and the words for it in file names."""
 _NOT_SET = frozenset({"", "null", "none"})
 _OFF = {"virtual_pipeline": _NOT_SET | {"0"}}
 _NODES_IN_NAME = re.compile(r"_0*(\d{1,5})x0*(\d{1,3})(?=[x._])")
@@ -123,13 +124,16 @@ class Configuration:
 
     @cached_property
     def precision(self) -> tuple[str | None, str | None]:
-        """Return the lowest precision of the matrix multiplications and what says so: setting or file_name."""
-        words = re.split(r"[^a-z0-9]", self.name.lower().removesuffix(".sh"))
-        for precision, name in _PRECISIONS.items():
+        """Return the lowest precision of the matrix multiplications and what says so: setting or file_name.
+
+        The names are its own and those of includes that are not published, which may have set it.
+        """
+        spelled = set(re.split("[^a-z0-9]", " ".join([self.name, *self.evaluated.missing]).lower()))
+        for precision, (name, words) in _PRECISIONS.items():
             setting = self.evaluated.settings.get(name)
             if setting is not None and setting.value is not None and setting.value.lower() in ("true", "1"):
                 return precision, "setting"
-            if precision in words and (setting is None or setting.value is None):
+            if spelled & words and (setting is None or setting.value is None):
                 return precision, "file_name"
         return None, None
 

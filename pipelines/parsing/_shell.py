@@ -64,6 +64,12 @@ class Evaluated:
     """Files that were included, in order."""
 
     @property
+    def missing(self) -> list[str]:
+        """Return the file names of the includes that are not published."""
+        missing = [problem.found for problem in self.problems if problem.kind == "launch.missing_include"]
+        return [found.strip("\"'").rpartition("/")[2] for found in missing]
+
+    @property
     def misses_includes(self) -> bool:
         """Say whether a setting may stand in a file that is not published."""
         return any(problem.kind in _INCLUDES_NOT_FOLLOWED for problem in self.problems)

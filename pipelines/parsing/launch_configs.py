@@ -206,19 +206,33 @@ class _Launch:
         return bool(overridden)
 
     def replicas(self, values: dict[str, Stated]) -> int | None:
-        """Return the data-parallel degree, None where TP or PP is not known."""
-        tensor, pipeline = values["tensor_parallel"].value, values["pipeline_parallel"].value
-        context = values["context_parallel"].value
-        if context is None and self.is_context_unset():
-            context = 1
-        if tensor is None or pipeline is None or context is None:
-            return None
-        return data_parallel(self.accelerator_count, tensor, pipeline, context)
+        """Return the data-parallel degree, None where TP or PP is not known.
 
-    def is_context_unset(self) -> bool:
-        """Say whether the configurations know no context parallelism, so that there is none."""
-        names = SYNONYMS["context_parallel"]
-        return all(one.setting(names) is None and not one.includes_unread for one in self.configurations)
+        Scripts that know no context parallelism have none. Where a file is not published that could set it, the batch
+        in the log must bear that out.
+        """
+        tensor, pipeline, context = (
+            values[name].value for name in ("tensor_parallel", "pipeline_parallel", "context_parallel")
+        )
+        if tensor is None or pipeline is None:
+            return None
+        if context is not None:
+            return data_parallel(self.accelerator_count, tensor, pipeline, context)
+        if any(one.setting(SYNONYMS["context_parallel"]) is not None for one in self.configurations):
+            return None
+        replicas = data_parallel(self.accelerator_count, tensor, pipeline, 1)
+        is_unread = any(one.includes_unread for one in self.configurations)
+        return replicas if not is_unread or self.is_borne_out(values, replicas) else None
+
+    def is_borne_out(self, values: dict[str, Stated], replicas: int | None) -> bool:
+        """Say whether the batch in the log is what the settings give with so many replicas."""
+        batch, steps = self.logged["global_batch_size"], self.logged["gradient_accumulation_steps"]
+        micro_batch = values["micro_batch"].value
+        if minibatch_fits(values["minibatch_per_replica"].value, replicas, batch):
+            return True
+        if not (micro_batch and replicas and steps):
+            return False
+        return bool(micro_batch * replicas * steps == batch)
 
     def keep_fitting_minibatch(self, values: dict[str, Stated], replicas: int | None) -> None:
         """Drop a minibatch that the batch in the log contradicts: the file is stale or was overridden."""

@@ -169,6 +169,7 @@ _BENCHMARK_RENAMES = {
     "ssd": "retinanet",
     "gnn": "rgat",
     "mask": "maskrcnn",
+    "ft-llm": "llama2_70b_lora",
     "resnet50": "resnet",
     "llama3_1-8b": "llama3.1-8b",
 }

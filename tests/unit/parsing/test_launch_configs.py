@@ -227,6 +227,31 @@ def test_the_layout_in_a_gpt3_name() -> None:
     assert (row["data_parallel"], row["micro_batch"], row["batch_check"]) == (8, 1, "confirmed")
 
 
+@pytest.mark.parametrize(("batch", "replicas"), [(896 * 2, 16), (896, None)])
+def test_no_context_parallelism_is_taken_only_where_the_batch_bears_it_out(batch: int, replicas: int | None) -> None:
+    path = f"{FOLDER}/{SYSTEM}/config_box.sh"
+    text = "source config_gone.sh\n" + CONFIG.replace("export CONTEXT_PARALLEL=2\n", "")
+    row, _ = launched({path: text}, runs_frame({"global_batch_size": batch}))
+    assert (row["context_parallel"], row["data_parallel"]) == (None, replicas)
+
+
+@pytest.mark.parametrize("folder", [f"{BENCHMARK}.4.28", f"{BENCHMARK}_2024-05-01"])
+def test_a_benchmark_folder_with_a_date_is_found(folder: str) -> None:
+    path = f"Acme/benchmarks/{folder}/implementations/x/config_a.sh"
+    assert launched({path: CONFIG})[0]["config_path"] == path
+
+
+def test_a_benchmark_folder_under_an_older_name_is_found() -> None:
+    path = "Acme/benchmarks/ft-llm/implementations/x/config_a.sh"
+    assert launched({path: CONFIG}, runs_frame(benchmark="llama2_70b_lora"))[0]["config_path"] == path
+
+
+def test_the_name_of_an_unpublished_include_gives_the_precision() -> None:
+    text = "source $(dirname ${BASH_SOURCE[0]})/config_common_fp4.sh\n" + CONFIG
+    row, _ = launched({OWN: text})
+    assert (row["precision"], row["precision_source"]) == ("fp4", "file_name")
+
+
 def test_a_file_name_gives_the_precision_unless_a_setting_denies_it() -> None:
     path = OWN.replace(".sh", "_fp4.sh")
     row, _ = launched({path: CONFIG})
