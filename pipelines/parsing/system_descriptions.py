@@ -6,7 +6,6 @@ spelled belongs in `quantities` and `names`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.parsing import names
+from pipelines.parsing._published_json import JsonObject, as_json, parse_json, printable, repeated_keys
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.parsing.quantities import (
@@ -98,23 +98,6 @@ def _described_twice(file: PublishedFile, first_path: str) -> ParseFinding:
     )
 
 
-class _Object(dict[str, Any]):
-    """A JSON object that remembers every value of a key that stood in it more than once."""
-
-    repeated: dict[str, list[Any]]
-
-    @classmethod
-    def of(cls, pairs: list[tuple[str, Any]]) -> _Object:
-        made = cls(pairs)
-        made.repeated = {}
-        if len(made) < len(pairs):
-            values: dict[str, list[Any]] = {}
-            for key, value in pairs:
-                values.setdefault(key, []).append(value)
-            made.repeated = {key: every for key, every in values.items() if len(every) > 1}
-        return made
-
-
 @dataclass
 class _Description:
     """One description while it is read: its fields and what was found on the way."""
@@ -133,17 +116,17 @@ class _Description:
             text = file.content.decode("utf-8-sig", errors="replace")
             description.report("system.not_utf8", "Bytes that are no UTF-8 are read as U+FFFD", found=str(error))
         try:
-            content = json.loads(text, object_pairs_hook=_Object.of)
-        except (ValueError, RecursionError) as error:
+            content = parse_json(text)
+        except ValueError as error:
             description.report(
                 "system.broken_json",
                 "The description does not parse as JSON, so the system has no row",
                 severity="error",
                 expected="a JSON object",
-                found=str(error) or type(error).__name__,
+                found=str(error),
             )
             return description
-        if not isinstance(content, _Object):
+        if not isinstance(content, JsonObject):
             description.report(
                 "system.no_object",
                 "The description is no JSON object, so the system has no row",
@@ -152,27 +135,27 @@ class _Description:
                 found=type(content).__name__,
             )
             return description
-        for path, values in _repeated_keys(content):
+        for path, values in repeated_keys(content):
             description.report(
                 "system.duplicate_key",
                 "The key stands more than once in one object; its last value wins",
                 path,
                 expected="one value",
-                found=", then ".join(_json(value) for value in values),
+                found=", then ".join(as_json(value) for value in values),
             )
         description.fields = dict(content)
         return description
 
     def report(self, kind: str, explanation: str, place: str = "", **more: Any) -> None:
         """Note a finding about this file."""
-        more = {name: value and _printable(value) for name, value in more.items()}
+        more = {name: value and printable(value) for name, value in more.items()}
         self.findings.append(
             ParseFinding(
                 self.file.round,
                 self.file.path,
                 kind,
                 explanation,
-                place=_printable(place),
+                place=printable(place),
                 source_sha256=self.file.sha256,
                 **more,
             )
@@ -181,8 +164,8 @@ class _Description:
     def text(self, name: str) -> str | None:
         """Return a field as written, None where it is missing or blank."""
         value = (self.fields or {}).get(name)
-        written = value if isinstance(value, str) else "" if value is None else _json(value)
-        return _printable(written) if written.strip() else None
+        written = value if isinstance(value, str) else "" if value is None else as_json(value)
+        return printable(written) if written.strip() else None
 
     def row(self) -> dict[str, Any] | None:
         """Return the row of `core.systems`, None where nothing could be read."""
@@ -207,7 +190,7 @@ class _Description:
             **self.racks(accelerator),
             **self.ports(counts["accelerators_per_node"]),
             "software_stack": self.software_stack(),
-            "other_fields": _json({key: value for key, value in self.fields.items() if key not in _COLUMN_FIELDS}),
+            "other_fields": as_json({key: value for key, value in self.fields.items() if key not in _COLUMN_FIELDS}),
             "source_path": self.file.path,
             "source_sha256": self.file.sha256,
         }
@@ -215,7 +198,7 @@ class _Description:
     def software_stack(self) -> str | None:
         """Return `other_software_stack` as JSON: an object, a list or a text, as published."""
         stack = (self.fields or {}).get("other_software_stack")
-        return None if stack in (None, "") else _json(stack)
+        return None if stack in (None, "") else as_json(stack)
 
     def availability(self) -> str | None:
         """Return the availability category."""
@@ -407,22 +390,3 @@ def _racks_in(text: str | None) -> Iterator[tuple[int, str]]:
         for found in pattern.finditer(plain(text or "")):
             if int(found[1]) > 0:
                 yield int(found[1]), found[0]
-
-
-def _repeated_keys(content: Any, path: str = "") -> Iterator[tuple[str, list[Any]]]:
-    if isinstance(content, _Object):
-        yield from ((f"{path}{key}", values) for key, values in content.repeated.items())
-        for key, value in content.items():
-            yield from _repeated_keys(value, f"{path}{key}.")
-    elif isinstance(content, list):
-        for index, value in enumerate(content):
-            yield from _repeated_keys(value, f"{path}{index}.")
-
-
-def _json(value: Any) -> str:
-    return _printable(json.dumps(value, ensure_ascii=False))
-
-
-def _printable(text: str) -> str:
-    """Return a text that can be stored as UTF-8: JSON may escape half of a surrogate pair."""
-    return text.encode("utf-8", errors="replace").decode("utf-8")

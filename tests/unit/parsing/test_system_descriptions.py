@@ -145,7 +145,9 @@ def test_software_comes_as_object_list_and_text(stack: object, kept: str | None)
     assert read_one({"other_software_stack": stack})[0]["software_stack"] == kept
 
 
-@pytest.mark.parametrize("content", [b"{", b"", b'{"a": 1,}', b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe{"])
+@pytest.mark.parametrize(
+    "content", [b"{", b"", b'{"a": 1,}', b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe{", b"[" * 900 + b"]" * 900]
+)
 def test_broken_json_is_a_finding_and_no_row(content: bytes) -> None:
     frame, findings = parse_system_descriptions([described(content)])
     assert frame.height == 0
