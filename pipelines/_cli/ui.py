@@ -9,19 +9,19 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pipelines._cli.messages import say
+from pipelines._cli.messages import Exit, say
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from pipelines.settings import Settings
 
 HOST = "127.0.0.1"
 _SECONDS_TO_STOP = 20.0
+_REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LINES_SHOWN = 20
 
 
 def serve(settings: Settings, port: int) -> int:
-    """Run the webserver and the daemon until interrupted; return the exit code of `dagster dev`."""
+    """Run the webserver and the daemon until interrupted; return the exit code."""
     from pipelines.settings import REPOSITORY
 
     environment = {
@@ -32,24 +32,37 @@ def serve(settings: Settings, port: int) -> int:
     }
     command = [sys.executable, "-m", "dagster", "dev", "-w", str(REPOSITORY / "workspace.yaml")]
     command += ["-h", HOST, "-p", str(port), "--log-level", "warning"]
-    say(f"Dagster UI on http://{HOST}:{port} (stop it with Ctrl-C)")
-    with subprocess.Popen(command, cwd=REPOSITORY, env=environment, start_new_session=True) as server:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda _number, _frame: _ask_to_stop(server, _number, _frame))
+    log = settings.dagster_home / "ui.log"
+    say(f"Dagster UI on http://{HOST}:{port} in a moment; stop it with Ctrl-C. Its log: {log}")
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            command, cwd=REPOSITORY, env=environment, stdout=output, stderr=output, start_new_session=True
+        ) as server,
+    ):
+        _stop_when_told(server)
         code = server.wait()
         _stop_group(server)
-    return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else code
+    if code not in (0, -signal.SIGKILL):
+        say("\n".join(log.read_text("utf-8", errors="replace").splitlines()[-_LINES_SHOWN:]))
+        return int(Exit.usage)
+    return int(Exit.fine)
 
 
-def _ask_to_stop(server: subprocess.Popen[bytes], _number: int, _frame: FrameType | None) -> None:
-    """Interrupt the server once; a second request, or one that takes too long, ends the whole group."""
-    if server.poll() is not None:
-        return
-    server.send_signal(signal.SIGTERM)
-    signal.signal(signal.SIGALRM, lambda *_: _stop_group(server))
-    signal.setitimer(signal.ITIMER_REAL, _SECONDS_TO_STOP)
-    for again in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(again, lambda *_: _stop_group(server))
+def _stop_when_told(server: subprocess.Popen[bytes]) -> None:
+    """Pass the first request to stop on to the server; a second one, or a slow stop, ends its whole session."""
+
+    def end_at_once(*_: object) -> None:
+        _stop_group(server)
+
+    def ask(*_: object) -> None:
+        server.send_signal(signal.SIGTERM)
+        for number in (*_REQUESTS, signal.SIGALRM):
+            signal.signal(number, end_at_once)
+        signal.setitimer(signal.ITIMER_REAL, _SECONDS_TO_STOP)
+
+    for number in _REQUESTS:
+        signal.signal(number, ask)
 
 
 def _stop_group(server: subprocess.Popen[bytes]) -> None:

@@ -59,8 +59,7 @@ def query(
             answer = connection.sql(sql, params=params)
             if answer is None:
                 raise QueryError("expected a statement that gives rows")
-            # Over the Arrow C stream: `pl()` would import pyarrow first, a third of the time that an answer may take.
-            return _narrowed(pl.DataFrame(answer))
+            return _narrowed(_frame(answer))
         except duckdb.InterruptException as error:
             raise QueryError(f"not answered within {limit:g} s (RACKRECON_MAX_QUERY_SECONDS)") from error
         except (duckdb.Error, pl.exceptions.PolarsError) as error:
@@ -92,6 +91,21 @@ def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterat
         yield seconds
     finally:
         timer.cancel()
+
+
+_NOT_IN_POLARS = ("INTERVAL", "UNION")
+
+
+def _frame(answer: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    """Return the rows over the Arrow C stream: `pl()` would import pyarrow, a third of the time an answer may take.
+
+    Polars aborts on some types in such a stream; `pl()` gives the error that it should.
+    """
+    types = [str(dtype) for dtype in answer.types]
+    if any(name in dtype for dtype in types for name in _NOT_IN_POLARS):
+        frame: pl.DataFrame = answer.pl()
+        return frame
+    return pl.DataFrame(answer)
 
 
 def _narrowed(frame: pl.DataFrame) -> pl.DataFrame:

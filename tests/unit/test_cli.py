@@ -1,0 +1,117 @@
+"""The command: what it offers, how it ends, how fast it starts."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import typer
+from typer.main import get_command
+
+from pipelines._cli.messages import Exit, UsageError, guarded
+from pipelines.cli import app
+
+COMMANDS = {"refresh", "query", "check", "explain", "snapshot", "ui"}
+
+
+def rackrecon(*arguments: str, data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from pipelines.cli import main; main()", *arguments],
+        env={**os.environ, "RACKRECON_DATA": str(data), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def commands() -> Mapping[str, typer.core.TyperCommand]:
+    return get_command(app).commands  # type: ignore[attr-defined, no-any-return]
+
+
+def test_only_commands_that_work_are_offered_and_each_says_what_it_does() -> None:
+    assert set(commands()) >= COMMANDS
+    for command in commands().values():
+        assert command.help
+        for parameter in command.params:
+            assert parameter.name == "help" or getattr(parameter, "help", None), (command.name, parameter.name)
+
+
+def test_without_arguments_the_help_is_shown(tmp_path: Path) -> None:
+    result = rackrecon(data=tmp_path)
+    assert "refresh" in result.stdout + result.stderr
+    assert result.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("query", "SELECT 1"), Exit.usage, "`rackrecon refresh` builds it"),
+        (("check",), Exit.usage, "nothing was checked yet"),
+        (("explain", "nothing"), Exit.usage, "no result 'nothing'"),
+        (("snapshot", "-o", "{data}/x"), Exit.usage, "holds no such round"),
+        (("refresh", "--from", "{data}/x.tar.gz", "--round", "training-v1.0"), Exit.usage, "no round training-v1.0"),
+        (("query", "SELECT 1", "--format", "xml"), Exit.usage, "xml"),
+        (("nonsense",), Exit.usage, "nonsense"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    tmp_path: Path, arguments: tuple[str, ...], code: Exit, message: str
+) -> None:
+    result = rackrecon(*(argument.format(data=tmp_path) for argument in arguments), data=tmp_path)
+    assert result.returncode == code, result.stderr
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    result = rackrecon("query", "SELECT 1", data=tmp_path, RACKRECON_LOCK_SECONDS="soon")
+    assert result.returncode == Exit.usage
+    assert "RACKRECON_LOCK_SECONDS: expected seconds" in result.stderr
+
+
+def test_nothing_is_left_behind_by_a_question(tmp_path: Path) -> None:
+    rackrecon("query", "SELECT 1", data=tmp_path / "data")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_closes_the_pipe_ends_the_command_quietly() -> None:
+    with pytest.raises(SystemExit) as ended, guarded():
+        raise UsageError("no")
+    assert ended.value.code == Exit.usage
+
+
+def test_an_error_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), guarded():
+        raise ZeroDivisionError
+
+
+def processor_seconds(*arguments: str, data: Path) -> float:
+    """Return the least processor time of a few runs: unlike the clock, it does not depend on what else is running."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        rackrecon(*arguments, data=data)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return min(times)
+
+
+def test_help_comes_in_half_a_second(tmp_path: Path) -> None:
+    assert processor_seconds("--help", data=tmp_path) < 0.5
+
+
+def test_a_question_is_answered_in_a_second(tmp_path: Path) -> None:
+    from pipelines.lake.tables import Lake  # noqa: PLC0415
+    from pipelines.lake.warehouse import build_warehouse  # noqa: PLC0415
+    from pipelines.settings import REPOSITORY  # noqa: PLC0415
+
+    lake = Lake.at(str(tmp_path / "lake"))
+    build_warehouse(lake, tmp_path / "warehouse.duckdb", {}, sql_folder=REPOSITORY / "sql" / "warehouse")
+    assert rackrecon("query", "SELECT 42 AS answer", "-f", "csv", data=tmp_path).stdout == "answer\n42\n"
+    assert processor_seconds("query", "SELECT count(*) FROM mart.results", data=tmp_path) < 1.0
