@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-
 DEEPEST_NESTING = 50
 """Objects and lists inside one another that are read; descriptions have three."""
 _TOO_DEEP = f"nested deeper than {DEEPEST_NESTING}"
