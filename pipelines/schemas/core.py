@@ -219,7 +219,10 @@ class Launches(dy.Schema):
     benchmark = key("Benchmark folder")
     result_id = text("Result that was launched so", nullable=False)
     config_path = text("Launch configuration that was chosen; null where none is usable")
-    config_match = text("Why that one: note, nodes, minibatch, accelerator; null where none")
+    config_match = text(
+        "Why that one: note, or nodes and what else fits (folder, minibatch, system_name, accelerator) with + between; "
+        "null where none"
+    )
     tensor_parallel = count("Tensor parallelism", minimum=1)
     tensor_parallel_source = text("File or `log` that states it")
     pipeline_parallel = count("Pipeline parallelism", minimum=1)
