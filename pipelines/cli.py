@@ -103,6 +103,22 @@ def score(
 
 
 @app.command()
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A result's folder, or a log.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    form: FormatOption = Format.table,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Write step time and loss against samples as HTML.")
+    ] = None,
+) -> None:
+    """Explain the times of two results, or of two runs, as an exact product of factors."""
+    with guarded():
+        from pipelines._cli.compare import compare as compare_two
+
+        raise typer.Exit(compare_two(a, b, form, plot))
+
+
+@app.command()
 def snapshot(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder; default the package's own.")
