@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from pipelines.schemas.spec_metrics import BASES, CONFIDENCES, QUANTITIES
+from pipelines.schemas.spec_metrics import CONFIDENCES, QUANTITIES
 
 AGREES_WITHIN = 0.01
 """Two figures that differ by less are the same figure, rounded differently."""
@@ -25,8 +25,6 @@ _METRICS = {name: quantity.metric for name, quantity in QUANTITIES.items()}
 _ENGINES = {name: quantity.canonical_engine for name, quantity in QUANTITIES.items()}
 _BASIS_ORDER = {"published": 0, "measured": 0, "derived": 1, "announced": 2, "estimate": 3}
 _CONFIDENCE_ORDER = {confidence: place for place, confidence in enumerate(CONFIDENCES)}
-
-assert set(_BASIS_ORDER) == set(BASES)
 
 
 def with_forms(facts: pl.DataFrame) -> pl.DataFrame:

@@ -35,6 +35,7 @@ def all_readings(formed: pl.DataFrame, chosen: pl.DataFrame, containments: pl.Da
         _prefixes(figures),
         _bits_and_bytes(figures),
         part.vector_rates(known, figures),
+        part.half_precision_variants(figures),
         part.densities(formed, figures),
         part.dies(known, figures),
         _containers(figures, containments),

@@ -64,6 +64,15 @@ def vector_rates(known: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([*frames, quarter])
 
 
+def half_precision_variants(figures: pl.DataFrame) -> pl.DataFrame:
+    """A known variant of the FP16 rate in BF16's place: many sources print both formats in one column."""
+    variants = figures.filter(pl.col("quantity") == "fp16_teraflops", pl.col("variant").is_not_null())
+    usual = figures.filter(pl.col("quantity") == "bf16_teraflops", pl.col("form") == "").select("subject")
+    of = variants.join(usual, on="subject", how="semi").with_columns(quantity=pl.lit("bf16_teraflops"))
+    evidence = pl.format("stated of FP16 as {}: {}, {}", "form", as_text(pl.col("figure")), "source")
+    return reading(of, "variant", pl.col("figure"), evidence, tolerance=0.015, priority=0, form=pl.lit(""))
+
+
 def densities(formed: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
     """Twice the dense rate, where no source states the rate with sparsity and the part may have structured sparsity."""
     stated = formed.filter(pl.col("density") == "sparse").select(KEY).unique()

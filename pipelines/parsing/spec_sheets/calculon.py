@@ -6,7 +6,7 @@ The subject stands in the file's name only. Host memory and efficiency curves ar
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePosixPath
+from posixpath import basename, splitext
 from typing import Any
 
 from pipelines.parsing.spec_sheets import suspicions
@@ -34,7 +34,7 @@ def read(sheet: Sheet) -> Reading:
     """Read one system file: matrix and vector rates, memory, the smallest network as scale-up, the largest as NIC."""
     reading = Reading()
     document = read_json(sheet.content, reading)
-    subject = PurePosixPath(sheet.path).stem
+    subject = splitext(basename(sheet.path))[0]
     fields = (*_FIELDS, *_network_fields(document))
     for field in fields:
         fact = fact_at(document, field, subject, reading)
