@@ -77,13 +77,14 @@ class PartitionWriter:
     time in order, with only their keys in memory, and rows of different frames that share a key are then found.
     """
 
-    def __init__(self, table: Table, rows: Draft, quarantine: Draft) -> None:
+    def __init__(self, table: Table, rows: Draft, new_quarantine: Callable[[], Draft]) -> None:
         self.quarantined_rows = 0
         self.duplicate_rows = 0
         self._table = table
         self._schema = {name: column.dtype for name, column in table.schema.columns().items()}
         self._rows = ParquetDraft(rows, self._schema)
-        self._quarantine = ParquetDraft(quarantine, dict(QUARANTINE_SCHEMA))
+        self._new_quarantine = new_quarantine
+        self._quarantine: ParquetDraft | None = None
         self._pending: list[pl.DataFrame] = []
         self._pending_bytes = 0
         self._pending_rows = 0
@@ -94,6 +95,11 @@ class PartitionWriter:
     def rows(self) -> int:
         """Return how many rows were written so far."""
         return self._rows.rows
+
+    @property
+    def quarantine(self) -> Draft | None:
+        """Return the draft of the rows that broke a rule, null where none did so far."""
+        return self._quarantine.draft if self._quarantine else None
 
     def append(self, frame: pl.DataFrame) -> None:
         """Take a frame with the table's columns.
@@ -124,17 +130,19 @@ class PartitionWriter:
             for frame in _in_key_order(unordered, self._table.schema.primary_key()):
                 self._write(frame)
             self._rows.finish()
-        self._quarantine.finish()
+        if self._quarantine:
+            self._quarantine.finish()
         return self._rows.draft
 
     def abandon(self) -> None:
         """Give up what is not finished."""
         self._rows.abandon()
-        self._quarantine.abandon()
+        if self._quarantine:
+            self._quarantine.abandon()
 
     def _write(self, frame: pl.DataFrame) -> None:
         gated = gate(self._table, frame)
-        self._quarantine.append(gated.quarantine)
+        self._set_apart(gated.quarantine)
         self.quarantined_rows += gated.bad_count
         self.duplicate_rows += gated.duplicate_count
         if gated.good.is_empty():
@@ -143,6 +151,12 @@ class PartitionWriter:
         self._in_order &= self._last_key < keys.row(0)
         self._last_key = max(self._last_key, keys.row(-1))
         self._rows.append(gated.good)
+
+    def _set_apart(self, quarantine: pl.DataFrame) -> None:
+        if quarantine.height and self._quarantine is None:
+            self._quarantine = ParquetDraft(self._new_quarantine(), dict(QUARANTINE_SCHEMA))
+        if self._quarantine:
+            self._quarantine.append(quarantine)
 
 
 def _in_key_order(unordered: ParquetDraft, key: list[str]) -> Iterator[pl.DataFrame]:

@@ -99,9 +99,9 @@ class Lake:
         self.storage.sweep(_folder(entry))
         self.storage.sweep(_quarantine_folder(entry))
         with ExitStack() as stack:
-            quarantine = stack.enter_context(self.storage.draft(_quarantine_key(entry, partition)))
             rows = stack.enter_context(self.storage.draft(key))
-            writer = PartitionWriter(entry, rows, quarantine)
+            quarantine_key = _quarantine_key(entry, partition)
+            writer = PartitionWriter(entry, rows, lambda: stack.enter_context(self.storage.draft(quarantine_key)))
             stack.callback(writer.abandon)
             pending = PendingPartition(writer)
             yield pending
@@ -118,13 +118,13 @@ class Lake:
                 duplicate_rows=writer.duplicate_rows,
                 size_bytes=rows.size_bytes,
                 sha256=rows.sha256,
-                quarantine_sha256=quarantine.sha256 if writer.quarantined_rows else None,
+                quarantine_sha256=writer.quarantine.sha256 if writer.quarantine else None,
                 written_at=self._clock().isoformat(timespec="seconds"),
             )
-            self._publish(entry, manifest, rows, quarantine)
+            self._publish(entry, manifest, rows, writer.quarantine)
             pending._manifest = manifest
 
-    def _publish(self, entry: Table, manifest: Manifest, rows: Draft, quarantine: Draft) -> None:
+    def _publish(self, entry: Table, manifest: Manifest, rows: Draft, quarantine: Draft | None) -> None:
         """Put the three objects of a partition in place.
 
         The manifest goes first and comes last, so that a writer killed in between leaves a partition that is
@@ -133,7 +133,7 @@ class Lake:
         manifest_key = _manifest_key(entry, manifest.partition)
         with self.storage.exclusive(_folder(entry)):
             self.storage.delete(manifest_key)
-            if manifest.quarantined_rows:
+            if quarantine:
                 quarantine.publish()
             else:
                 self.storage.delete(_quarantine_key(entry, manifest.partition))

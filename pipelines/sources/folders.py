@@ -32,7 +32,19 @@ class Folder:
             SourceError: a file cannot be read, is not a plain file, or is more than the limits allow.
         """
         tally = Tally(str(self._root), self._limits)
-        yield from self._walk("", tally)
+        pending = self._entries("")
+        while pending:
+            path, entry = pending.pop()
+            clean_parts(str(self._root), path, self._limits)
+            if path == ".git":
+                continue
+            if entry.is_symlink():
+                tally.add_link(path, str(Path(entry.path).readlink()))
+            elif entry.is_dir(follow_symlinks=False):
+                tally.add_member(path, 0)
+                pending.extend(self._entries(f"{path}/"))
+            else:
+                yield self._member(path, entry, tally)
         self.skipped_links = tally.skipped_links
 
     def digest(self) -> str:
@@ -42,26 +54,14 @@ class Folder:
             digest.update(f"{member.path}\0{hashlib.sha256(member.read()).hexdigest()}\n".encode())
         return digest.hexdigest()
 
-    def _walk(self, folder: str, tally: Tally) -> Iterator[Member]:
-        for entry in self._entries(folder):
-            path = f"{folder}{entry.name}"
-            clean_parts(str(self._root), path, self._limits)
-            if path == ".git":
-                continue
-            if entry.is_symlink():
-                tally.add_link(path, str(Path(entry.path).readlink()))
-            elif entry.is_dir(follow_symlinks=False):
-                tally.add_member(path, 0)
-                yield from self._walk(f"{path}/", tally)
-            else:
-                yield self._member(path, entry, tally)
-
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def _entries(self, folder: str) -> list[tuple[str, os.DirEntry[str]]]:
+        """Return what a folder holds with its path in the repository, last first."""
         try:
             with os.scandir(self._root / folder) as entries:
-                return sorted(entries, key=_git_order)
+                ordered = sorted(entries, key=_git_order, reverse=True)
         except OSError as error:
             raise self._unreadable(folder, error) from error
+        return [(f"{folder}{entry.name}", entry) for entry in ordered]
 
     def _member(self, path: str, entry: os.DirEntry[str], tally: Tally) -> Member:
         try:

@@ -78,7 +78,7 @@ def test_quarantine_holds_what_the_gate_refused_and_goes_with_the_reason(
     again = lake.write("core.sources", sources({"round": "a"}), ROUND, **MADE)
     assert again.quarantine_sha256 is None
     assert lake.read_quarantine("core.sources", ROUND).is_empty()
-    assert not list(tmp_path.glob("lake/core/sources__quarantine/*"))
+    assert not list(tmp_path.glob("lake/core/sources__quarantine/*.parquet"))
 
 
 def test_the_same_rows_in_any_order_give_the_same_bytes(lake: Lake, sources: Sources) -> None:

@@ -34,6 +34,12 @@ def test_gives_files_as_git_sorts_a_tree(tmp_path: Path) -> None:
     assert list(contents(tmp_path)) == ["B", "a", "b-c", "b.txt", "b/x", "é/x"]
 
 
+def test_deep_folders(tmp_path: Path) -> None:
+    deep = "/".join("d" for _ in range(500)) + "/a"
+    put(tmp_path, {deep: "x", "b": "y"})
+    assert list(contents(tmp_path)) == ["b", deep]
+
+
 def test_leaves_out_what_git_keeps(tmp_path: Path) -> None:
     put(tmp_path, {".git/HEAD": "x", "a/.gitignore": "y", ".github/z": "z"})
     assert list(contents(tmp_path)) == [".github/z", "a/.gitignore"]
