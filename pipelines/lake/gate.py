@@ -63,19 +63,22 @@ def typed(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     Raises:
         ColumnsError: a column is missing, unknown or of another type.
     """
-    columns = table.schema.columns()
-    missing = [name for name in columns if name not in frame.columns]
-    unknown = [name for name in frame.columns if name not in columns]
+    wanted = {name: column.dtype for name, column in table.schema.columns().items()}
+    found = dict(frame.schema)
+    if list(found.items()) == list(wanted.items()):
+        return frame
+    missing = [name for name in wanted if name not in found]
+    unknown = [name for name in found if name not in wanted]
     other = [
-        f"{name} ({frame.schema[name]} for {column.dtype})"
-        for name, column in columns.items()
-        if name in frame.columns and not _fits(frame.schema[name], column.dtype)
+        f"{name} ({found[name]} for {dtype})"
+        for name, dtype in wanted.items()
+        if name in found and not _fits(found[name], dtype)
     ]
     problems = {"missing": missing, "unknown": unknown, "of another type": other}
     if any(problems.values()):
-        found = "; ".join(f"{problem}: {', '.join(names)}" for problem, names in problems.items() if names)
-        raise ColumnsError(f"{table.name}: expected the columns of the schema; found {found}")
-    return frame.select(pl.col(name).cast(column.dtype) for name, column in columns.items())
+        named = "; ".join(f"{problem}: {', '.join(names)}" for problem, names in problems.items() if names)
+        raise ColumnsError(f"{table.name}: expected the columns of the schema; found {named}")
+    return frame.select(pl.col(name).cast(dtype) for name, dtype in wanted.items())
 
 
 def _fits(found: pl.DataType, wanted: pl.DataType) -> bool:
