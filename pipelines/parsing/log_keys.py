@@ -1,21 +1,26 @@
-"""Which keys a result log states, how often and with which values: what a checker of logs and a reader of settings ask.
+"""Which keys a result log states, how often and with which values: what a linter of logs and a reader of settings ask.
 
-What an event means for a run belongs in `_log_runs`; whether a key should be there belongs in `scoring`.
+Every event is looked at by itself, repeated ones too; what an event means for a run belongs in `result_logs`.
 """
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.parsing._log_events import Event, LogEvents, NotAnEventError, Statistics, load_json, read_events
-
 Value = str | int | float | bool | None
 
+_TOKEN = b":::MLLOG "
 _EVENT_KEYS = frozenset(
     f"{what}_{end}" for what in ("init", "run", "block", "epoch", "eval", "staging") for end in ("start", "stop")
 ) | {"cache_clear", "eval_accuracy", "eval_error", "tracked_stats", "train_loss", "throughput", "power_reading"}
 """Keys that mark a moment or measure something, and are no setting however often they stand there."""
+_AN_OBJECT = "an object"
+_MOST_VALUES = 1000
+"""Distinct values that are kept of one key; a key with more is a measurement."""
 
 
 @dataclass(slots=True)
@@ -25,11 +30,12 @@ class KeyUse:
     key: str
     line: int
     """Line of its first event, from 1."""
+    value: Value
+    """Value of the first event where it is a scalar."""
+    second_line: int | None = None
     count: int = 0
     values: dict[str, int] = field(default_factory=dict)
-    """Each distinct value as JSON text or as `an object`, with the line where it first stands."""
-    value: Value = None
-    """Value of the first event where it is a scalar."""
+    """Each distinct value as Python writes it, or `an object`, with the line where it first stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,58 +60,82 @@ class LogKeys:
         }
 
 
-_AN_OBJECT = "an object"
-
-
 def read_log_keys(content: bytes) -> LogKeys:
-    """Return the keys of a log; nothing in `content` raises."""
-    log = read_events(content)
+    """Return the keys of a log; nothing in `content` raises.
+
+    As in the official reader, the text after the last token of a line counts, and it is an event if the json module
+    takes it.
+    """
     keys: dict[str, KeyUse] = {}
-    lines = log.lines.tolist()
-    for event, line in zip(log.events, lines, strict=True):
-        use = keys.get(event.key)
+    broken: list[tuple[int, str]] = []
+    not_finite: list[tuple[int, str]] = []
+    for line, text in _event_texts(content):
+        try:
+            key, value = _event(text)
+        except ValueError as error:
+            broken.append((line, str(error)))
+            continue
+        if (b"NaN" in text or b"Infinity" in text) and _holds_no_number(json.loads(text.decode("latin-1"))):
+            not_finite.append((line, key))
+        use = keys.get(key)
         if use is None:
-            use = keys[event.key] = KeyUse(event.key, line, value=_scalar(event))
+            use = keys[key] = KeyUse(key, line, value if isinstance(value, str | int | float | bool) else None)
+        elif use.second_line is None:
+            use.second_line = line
         use.count += 1
-        use.values.setdefault(_text(event), line)
+        if len(use.values) < _MOST_VALUES:
+            use.values.setdefault(_AN_OBJECT if isinstance(value, dict | list) else repr(value), line)
     return LogKeys(
         keys=keys,
-        broken_lines=tuple((broken.line, broken.reason) for broken in log.broken),
-        not_finite_lines=tuple(_not_finite(log, lines)),
+        broken_lines=tuple(broken),
+        not_finite_lines=tuple(not_finite),
         first_carriage_return=_first_carriage_return(content),
         ends_in_newline=not content or content.endswith(b"\n"),
     )
 
 
-def _scalar(event: Event) -> Value:
-    value = event.value
-    return value if isinstance(value, str | int | float | bool) else None
+def _event_texts(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Give the line and the text of each event; a carriage return ends a line as a newline does."""
+    if _TOKEN not in content:
+        return
+    for line, text in enumerate(content.split(b"\n"), start=1):
+        if _TOKEN in text:
+            for part in text.split(b"\r"):
+                if _TOKEN in part:
+                    yield line, part.rpartition(_TOKEN)[2]
 
 
-def _text(event: Event) -> str:
-    return _AN_OBJECT if isinstance(event.value, Statistics | list) else repr(event.value)
+def _event(text: bytes) -> tuple[str, Any]:
+    """Return key and value of an event.
 
-
-def _not_finite(log: LogEvents, lines: list[int]) -> list[tuple[int, str]]:
-    """Return where a text holds one of the words that the json module takes for numbers and JSON does not have."""
-    suspects = [place for place, text in enumerate(log.texts[: len(lines)]) if b"NaN" in text or b"Infinity" in text]
-    return [(lines[place], log.events[place].key) for place in suspects if _has_no_number(log.texts[place])]
-
-
-def _has_no_number(text: bytes) -> bool:
+    Raises:
+        ValueError: the text is no event.
+    """
     try:
-        record = load_json(text)
-    except NotAnEventError:
-        return False
-    return _is_not_finite(record)
+        record = json.loads(text.decode("latin-1").strip())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"a JSON {type(record).__name__}, not an object")
+    missing = [name for name in ("time_ms", "key", "value", "metadata") if name not in record]
+    if missing:
+        raise ValueError(f"without {', '.join(missing)}")
+    if not isinstance(record["key"], str):
+        raise ValueError("a key that is no text")
+    return _storable(record["key"]), _storable(record["value"])
 
 
-def _is_not_finite(value: Any) -> bool:
+def _storable(value: Any) -> Any:
+    """Return a text without halves of surrogate pairs, which JSON may escape; any other value as it is."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+def _holds_no_number(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(map(_is_not_finite, value.values()))
+        return any(map(_holds_no_number, value.values()))
     if isinstance(value, list):
-        return any(map(_is_not_finite, value))
-    return isinstance(value, float) and (value != value or value in (float("inf"), float("-inf")))
+        return any(map(_holds_no_number, value))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _first_carriage_return(content: bytes) -> int | None:
