@@ -103,6 +103,23 @@ def score(
 
 
 @app.command()
+def lint(
+    paths: Annotated[list[str] | None, PathsArgument] = None,
+    ruleset: RulesetOption = None,
+    form: FormatOption = Format.table,
+    rules: Annotated[bool, typer.Option("--rules", help="List the rules and end.")] = False,
+) -> None:
+    """Say what a reviewer would stop, with file, line, rule and what to do; exit 1 where there is an error."""
+    with guarded():
+        from pipelines._cli.lint import lint_paths, print_rules
+
+        if rules:
+            print_rules(form)
+            raise typer.Exit(Exit.fine)
+        raise typer.Exit(lint_paths(paths or [], ruleset, form))
+
+
+@app.command()
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A result's folder, or a log.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],

@@ -68,7 +68,7 @@ def groups(files: Iterable[LooseFile], asked: str | None, rules: Rules) -> list[
         if file.kind != "result_log" or placed is None:
             others.setdefault(file.root, []).append(file)
             continue
-        ruleset = _ruleset(placed.benchmark or "", file.round, asked, rules)
+        ruleset = ruleset_for(placed.benchmark or "", file.round, asked, rules)
         logs.setdefault((file.root, file.round, ruleset), []).append(file)
     return [
         Group(
@@ -82,7 +82,12 @@ def groups(files: Iterable[LooseFile], asked: str | None, rules: Rules) -> list[
     ]
 
 
-def _ruleset(benchmark: str, folder_round: str | None, asked: str | None, rules: Rules) -> Ruleset:
+def ruleset_for(benchmark: str, folder_round: str | None, asked: str | None, rules: Rules) -> Ruleset:
+    """Return the ruleset of a benchmark's logs.
+
+    Raises:
+        UsageError: what was asked for is no ruleset.
+    """
     try:
         return choose_ruleset(benchmark, folder_round, asked, rules)
     except UnknownRulesetError as error:
