@@ -1,176 +1,225 @@
-"""The evaluations of one run: results in order, the interval around each, progress to the target.
+"""The evaluations of many runs: results in order, the interval around each, progress to the target.
 
 Reading evaluation events belongs here; deciding whether a run counts does not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
-from pipelines.parsing._log_events import Event, LogEvents, NotAnEventError, as_float, load_json, storable
+import numpy as np
+import numpy.typing as npt
+import polars as pl
 
-RESULT_KEYS = ("eval_accuracy", "eval_error")
+from pipelines.parsing._event_columns import EPOCH, METRIC, SAMPLES, EventColumns, step_of
+from pipelines.parsing._log_events import Event, LogEvents, Metadata, Places, Statistics, as_float, load_json, storable
 
 # fmt: off
-_COUNTED_IN_EPOCHS = frozenset((
+_COUNTED_IN_EPOCHS = (
     "bert", "cosmoflow", "deepcam", "dlrm", "dlrm_dcnv2", "gnn", "gpt3", "maskrcnn", "minigo", "oc20", "openfold",
     "resnet", "retinanet", "rgat", "rnnt", "ssd", "unet3d",
-))
+)
 # fmt: on
 """Benchmarks whose convergence is counted in `epoch_num`, whatever else their logs carry."""
 
 _EPOCH_UNITS = {"gpt3": "tokens", "bert": "samples"}
 """What `epoch_num` counts where it does not count epochs."""
 
-_IMAGE_TARGETS = {"FID": 90.0, "CLIP": 0.15}
-"""Targets of stable_diffusion: FID at most, CLIP at least. Its two metrics are logged apart, after training."""
+_HIGHEST_FID, _LOWEST_CLIP = 90.0, 0.15
+"""Targets of stable_diffusion, whose two metrics are logged apart, after training."""
+
+_LINES_A_LOG = 2**32
+"""Numbers the lines of all logs in one row: log times this plus line."""
+_UNKNOWN = -1
 
 
-@dataclass(slots=True)
-class Evaluation:
-    """One evaluation result."""
+class EvalTable:
+    """Evaluations, gathered log by log and then put in order together."""
 
-    index: int
-    """Place of its event among the events of the log."""
-    metric: str | None
-    quality: float | None
-    start_ms: int | None = None
-    stop_ms: int | None = None
+    def __init__(self) -> None:
+        self._results = EventColumns(
+            {"quality": as_float},
+            {"samples_count": SAMPLES, "epoch_number": EPOCH, "step_number": step_of, "metric": METRIC},
+        )
+        self._starts = EventColumns({}, {})
+        self._stops = EventColumns({}, {})
 
-    @property
-    def duration_seconds(self) -> float | None:
-        """Return the time from eval_start to eval_stop, where both are known."""
-        return None if self.start_ms is None or self.stop_ms is None else (self.stop_ms - self.start_ms) / 1000
+    def add(self, log: LogEvents, places: Places) -> None:
+        """Gather the evaluations of one log."""
+        for key, columns in (("eval_start", self._starts), ("eval_stop", self._stops)):
+            found = places.get(key, [])
+            columns.add([log.events[place] for place in found], log.lines[found])
+        found = places.get("eval_accuracy", [])
+        results = [log.events[place] for place in found]
+        if "eval_error" in places or any(type(event.value) is Statistics for event in results):
+            found, results = _named_results(log, places)
+        self._results.add(results, log.lines[found])
 
+    def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.
 
-@dataclass(slots=True)
-class Evaluations:
-    """What the log says about evaluations."""
+        A run's results are those up to its first run_stop, its intervals those of the whole log.
 
-    results: list[Evaluation]
-    durations_seconds: list[float]
-    """Of each interval from eval_start to eval_stop, whether or not a result lies in it."""
-
-
-def read_evaluations(log: LogEvents, by_key: dict[str, list[int]]) -> Evaluations:
-    """Return the evaluations of a log, each with the interval that encloses it or ends just before it."""
-    found = Evaluations([], [])
-    relevant = [index for key in ("eval_start", "eval_stop", *RESULT_KEYS) for index in by_key.get(key, ())]
-    relevant.sort()
-    start: Event | None = None
-    closed: tuple[int, int] | None = None
-    waiting: list[Evaluation] = []
-    for index in relevant:
-        event = log.events[index]
-        if event.key == "eval_start":
-            if start is None or start.metadata != event.metadata:
-                start, closed, waiting = event, None, []
-        elif event.key == "eval_stop":
-            for result in waiting:
-                result.stop_ms = event.time_ms
-            if start is not None:
-                closed = (start.time_ms, event.time_ms)
-                found.durations_seconds.append((event.time_ms - start.time_ms) / 1000)
-            start, waiting = None, []
-        else:
-            results = _results(log, index)
-            for result in results:
-                if start is not None:
-                    result.start_ms = start.time_ms
-                elif closed is not None:
-                    result.start_ms, result.stop_ms = closed
-            if closed is None:
-                waiting += results
-            found.results += results
-    return found
+        Args:
+            runs: One row a log, with `benchmark` and `run_stop_line`.
+        """
+        results, intervals = _pair(self._results.frame(), self._starts.frame(), self._stops.frame())
+        facts = runs.select("benchmark", "run_stop_line", log=pl.int_range(pl.len()))
+        return results, _summarise(results, intervals, facts)
 
 
-def _results(log: LogEvents, index: int) -> list[Evaluation]:
-    """Return the results of one event: several where its value is a dictionary of metrics."""
-    event = log.events[index]
-    metric = event.metadata.metric or ("eval_error" if event.key == "eval_error" else None)
-    value = event.value
-    if value is None or isinstance(value, bool | int | float | list | str):
-        return [Evaluation(index, metric, as_float(value))]
-    try:
-        record = load_json(log.texts[index])
-    except NotAnEventError:
-        return [Evaluation(index, metric, None)]
-    metrics = record["value"]
-    return [Evaluation(index, storable(name), as_float(quality)) for name, quality in metrics.items()]
+def _named_results(log: LogEvents, places: Places) -> tuple[list[int], list[Event]]:
+    """Return the results of a log with their metric: several of an event whose value is a dictionary of metrics."""
+    found, results = [], []
+    for place in sorted(places.get("eval_accuracy", []) + places.get("eval_error", [])):
+        event = log.events[place]
+        named: dict[str, Any] = {event.metadata.metric or event.key: event.value}
+        if type(event.value) is Statistics:
+            named = load_json(log.texts[place])["value"]
+        for name, quality in named.items():
+            metric = None if name == "eval_accuracy" else storable(name)
+            data = event.metadata
+            metadata = Metadata(data.samples_count, data.epoch_num, data.step_num, data.step, metric=metric)
+            results.append(Event(event.time_ms, event.key, as_float(quality), metadata))
+            found.append(place)
+    return found, results
 
 
-def progress_to_target(log: LogEvents, results: list[Evaluation], benchmark: str) -> tuple[float | None, str | None]:
-    """Return what the run needed, and its unit, as the rule for convergence points reads a log.
+def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return each result with the interval that encloses it or ended just before it, and all intervals.
 
-    That is the progress at the last evaluation; for stable_diffusion at the first that meets both targets.
+    An interval is a stop with the last start before it, if no other stop lies between. A result in no interval that
+    is closed ends at the next stop, unless a start comes first; logs without starts give the stop alone.
     """
-    if not results:
-        return None, None
-    if benchmark == "stable_diffusion":
-        passed = _first_passing_step(log, results)
-        if passed is not None:
-            return passed
-    metadata = log.events[results[-1].index].metadata
-    epochs = None if metadata.epoch_num is None else round(metadata.epoch_num, 3)
-    candidates = [
-        (metadata.samples_count, "samples"),
-        (epochs, _EPOCH_UNITS.get(benchmark, "epochs")),
-        (step_of(log.events[results[-1].index]), "steps"),
-    ]
-    if benchmark in _COUNTED_IN_EPOCHS:
-        candidates[0], candidates[1] = candidates[1], candidates[0]
-    return next(((value, unit) for value, unit in candidates if value is not None and value >= 0), (None, None))
+    start_at, start_ms = _in_order(starts)
+    stop_at, stop_ms = _in_order(stops)
+    start_of_stop = start_at.searchsorted(stop_at) - 1
+    begins_log = stop_at // _LINES_A_LOG * _LINES_A_LOG
+    previous_stop_at = np.concatenate([stop_at[:1], stop_at[:-1]])
+    has_start = start_at[start_of_stop] > np.maximum(previous_stop_at, begins_log)
+
+    result_at, _ = _in_order(results, is_padded=False)
+    begins_log = result_at // _LINES_A_LOG * _LINES_A_LOG
+    start, stop = start_at.searchsorted(result_at) - 1, stop_at.searchsorted(result_at) - 1
+    is_open = start_at[start] > np.maximum(stop_at[stop], begins_log)
+    is_closed = ~is_open & (stop_at[stop] > begins_log) & has_start[stop]
+    is_next_stop_its = stop_at[stop + 1] < np.minimum(start_at[start + 1], begins_log + _LINES_A_LOG)
+    started = np.where(is_open, start_ms[start], np.where(is_closed, start_ms[start_of_stop[stop]], _UNKNOWN))
+    stopped = np.where(is_closed, stop_ms[stop], np.where(is_next_stop_its, stop_ms[stop + 1], _UNKNOWN))
+
+    durations = pl.DataFrame(
+        {
+            "log": stop_at[has_start] // _LINES_A_LOG,
+            "seconds": (stop_ms[has_start] - start_ms[start_of_stop[has_start]]) / 1000,
+        }
+    )
+    started_ms, stopped_ms = pl.Series(started), pl.Series(stopped)
+    paired = results.with_columns(
+        start_ms=pl.when(started_ms != _UNKNOWN).then(started_ms),
+        stop_ms=pl.when(stopped_ms != _UNKNOWN).then(stopped_ms),
+    ).with_columns(duration_seconds=(pl.col("stop_ms") - pl.col("start_ms")) / 1000)
+    return paired, durations
 
 
-def _first_passing_step(log: LogEvents, results: list[Evaluation]) -> tuple[float, str] | None:
-    by_step: dict[tuple[float, str], dict[str, float]] = {}
-    for result in results:
-        metadata = log.events[result.index].metadata
-        if result.metric is None or result.quality is None:
-            continue
-        if metadata.samples_count is not None:
-            step = metadata.samples_count, "samples"
-        elif metadata.step_num is not None:
-            step = metadata.step_num, "steps"
-        else:
-            continue
-        by_step.setdefault(step, {})[result.metric] = result.quality
-    passing = [
-        step
-        for step, metrics in by_step.items()
-        if metrics.keys() >= _IMAGE_TARGETS.keys()
-        and metrics["FID"] <= _IMAGE_TARGETS["FID"]
-        and metrics["CLIP"] >= _IMAGE_TARGETS["CLIP"]
-    ]
-    return min(passing, default=None)
+def _in_order(events: pl.DataFrame, *, is_padded: bool = True) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return place and time of events, between an event before all logs and one after them if padded."""
+    at = (events["log"] * _LINES_A_LOG + events["line"]).to_numpy()
+    ms = events["time_ms"].to_numpy()
+    if not is_padded:
+        return at, ms
+    return np.concatenate([[-1], at, [np.iinfo(np.int64).max]]), np.concatenate([[0], ms, [0]])
 
 
-def step_of(event: Event) -> float | None:
-    """Return the step that an evaluation names."""
-    step = event.metadata.step_num if event.metadata.step_num is not None else event.metadata.step
-    return step if isinstance(step, float) else None
+def _summarise(results: pl.DataFrame, intervals: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    seconds = pl.col("seconds")
+    durations = (
+        intervals.filter(seconds >= 0)
+        .group_by("log", maintain_order=True)
+        .agg(
+            eval_seconds=pl.format("[{}]", seconds.cast(pl.String).str.join(", ")),
+            eval_median_seconds=seconds.median(),
+            eval_total_seconds=seconds.sum(),
+        )
+    )
+    is_late = pl.col("line") > pl.col("run_stop_line").fill_null(_LINES_A_LOG)
+    counted = results.join(facts, on="log", maintain_order="left").filter(~is_late | is_late.all().over("log"))
+    samples = (
+        counted.filter(pl.col("samples_count").is_between(0, 2.0**62))
+        .select("log", samples=pl.col("samples_count").cast(pl.Int64))
+        .unique(maintain_order=True)
+    )
+    distances = pl.col("samples").diff()
+    return (
+        facts.join(_last_results(counted), on="log", how="left")
+        .join(durations, on="log", how="left")
+        .join(
+            samples.group_by("log", maintain_order=True).agg(
+                first_eval_samples=pl.col("samples").first(),
+                eval_interval_samples=distances.filter(distances > 0).quantile(0.5, "lower").cast(pl.Int64),
+            ),
+            on="log",
+            how="left",
+        )
+        .sort("log")
+        .with_columns(pl.col("eval_count").fill_null(0))
+        .drop("log", "benchmark", "run_stop_line")
+    )
 
 
-def count(events: list[Event], results: list[Evaluation]) -> int:
-    """Return how many evaluations the results belong to: those at one progress are one."""
-    progress = [
-        (metadata.samples_count, metadata.epoch_num, step_of(events[result.index]))
-        for result in results
-        for metadata in (events[result.index].metadata,)
-    ]
-    stated = {key for key in progress if key != (None, None, None)}
-    return len(stated) + len({result.index for result, key in zip(results, progress, strict=True) if key not in stated})
+def _last_results(counted: pl.DataFrame) -> pl.DataFrame:
+    """Return each run's number of evaluations and what its last one says: value and progress.
+
+    Results at one progress are one evaluation. Progress is what the rule for convergence points takes: samples or
+    epochs, as the benchmark counts; for stable_diffusion that of the first evaluation that meets both targets.
+    """
+    progress = ("samples_count", "epoch_number", "step_number")
+    counts = (
+        counted.group_by("log", *progress)
+        .len()
+        .with_columns(count=pl.when(pl.all_horizontal(pl.col(progress).is_null())).then("len").otherwise(1))
+        .group_by("log")
+        .agg(eval_count=pl.col("count").sum().cast(pl.Int64))
+    )
+    passing = (
+        counted.filter(benchmark="stable_diffusion")
+        .group_by("log", *progress)
+        .agg(
+            has_fid=((pl.col("metric") == "FID") & (pl.col("quality") <= _HIGHEST_FID)).any(),
+            has_clip=((pl.col("metric") == "CLIP") & (pl.col("quality") >= _LOWEST_CLIP)).any(),
+        )
+        .filter("has_fid", "has_clip")
+        .group_by("log")
+        .agg(
+            passing_samples=pl.col("samples_count").min(),
+            passing_step=pl.col("step_number").min(),
+            has_passed=pl.lit(True),
+        )
+    )
+    last = counted.group_by("log", maintain_order=True).last().join(passing, on="log", how="left")
+    return last.join(counts, on="log").select(
+        "log", "eval_count", *_progress(pl.col("has_passed").fill_null(False)), final_quality="quality"
+    )
 
 
-def samples_at(events: list[Event], results: list[Evaluation]) -> list[int]:
-    """Return the samples consumed at each evaluation that states a whole number of them, each number once."""
-    counts = (events[result.index].metadata.samples_count for result in results)
-    return list(dict.fromkeys(int(count) for count in counts if count is not None and 0 <= count < 2**63))
-
-
-def interval(samples: list[int]) -> int | None:
-    """Return the median distance between evaluations: of two middle ones the shorter; None for fewer than two."""
-    distances = sorted(later - earlier for earlier, later in pairwise(samples) if later > earlier)
-    return distances[(len(distances) - 1) // 2] if distances else None
+def _progress(has_passed: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return `samples_to_converge` and `samples_unit`."""
+    samples = pl.when(has_passed).then("passing_samples").otherwise("samples_count")
+    steps = pl.when(has_passed).then("passing_step").otherwise("step_number")
+    epochs = pl.col("epoch_number").map_elements(lambda number: round(number, 3), return_dtype=pl.Float64)
+    epoch_unit = pl.col("benchmark").replace_strict(_EPOCH_UNITS, default="epochs")
+    known = {
+        name: (pl.when(value >= 0).then(value), pl.when(value >= 0).then(unit))
+        for name, value, unit in (
+            ("samples", samples, pl.lit("samples")),
+            ("epochs", epochs, epoch_unit),
+            ("steps", steps, pl.lit("steps")),
+        )
+    }
+    is_counted_in_epochs = pl.col("benchmark").is_in(_COUNTED_IN_EPOCHS)
+    value, unit = (
+        pl.when(is_counted_in_epochs)
+        .then(pl.coalesce(known[name][part] for name in ("epochs", "samples", "steps")))
+        .otherwise(pl.coalesce(known[name][part] for name in ("samples", "epochs", "steps")))
+        for part in (0, 1)
+    )
+    return value.alias("samples_to_converge"), unit.alias("samples_unit")

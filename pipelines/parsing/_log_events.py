@@ -14,6 +14,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from pipelines.parsing._log_floods import FloodGate, earliest_ms
+
 TOKEN = b":::MLLOG "
 """What introduces an event; the text after the last one on a line counts."""
 
@@ -25,7 +27,12 @@ _NEWLINE, _CARRIAGE_RETURN, _SPACE = b"\n\r "
 
 # The json module refuses integers of more than 4,300 digits, msgspec skips over them: such lines go to json.
 _LONGEST_FOR_MSGSPEC = 4_000
+_REFUSALS = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
 
+Places = dict[str, list[int]]
+"""Where the events of each key stand among the events of a log."""
+
+_Offsets = npt.NDArray[np.int64]
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_INTEGER)]
 
 
@@ -69,6 +76,9 @@ class Event(msgspec.Struct, gc=False):
     metadata: Metadata
 
 
+_decode_plain = msgspec.json.Decoder(Event).decode
+
+
 @dataclass(frozen=True, slots=True)
 class BrokenEvent:
     """A line with the token whose text is no event."""
@@ -85,49 +95,75 @@ class LogEvents:
     """The events of one log, in the order of their lines."""
 
     events: list[Event]
-    lines: npt.NDArray[np.int64]
+    lines: _Offsets
     """Line number of each event, from 1."""
     texts: list[bytes]
     """Text of each event, after the token."""
     broken: list[BrokenEvent]
     line_count: int
+    event_count: int
+    """Lines with an event, broken and repeated ones included."""
+    repeated_ms: dict[str, int]
+    """Earliest time of the events that are left out as repeated ones, by their key."""
 
 
-def read_events(content: bytes) -> LogEvents:
-    """Return the events of a log; nothing in `content` raises.
+class LogReader:
+    """Reads logs; what it learns of one log's repeated events speeds up the next."""
 
-    Lines end at a newline. As in the official reader a carriage return ends an event too, and of two tokens on a
-    line the last one counts; a text is an event if the json module accepts it and it is an object with a time in
-    milliseconds, a key, a value and metadata.
-    """
-    starts, ends, lines, line_count = _locate(content)
-    texts = [content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    if not texts or int((ends - starts).max()) <= _LONGEST_FOR_MSGSPEC:
+    def __init__(self) -> None:
+        self._gate = FloodGate(_key_of)
+
+    def read(self, content: bytes) -> LogEvents:
+        """Return the events of a log; nothing in `content` raises.
+
+        Lines end at a newline. As in the official reader a carriage return ends an event too, and of two tokens on a
+        line the last one counts; a text is an event if the json module accepts it and it is an object with a time in
+        milliseconds, a key, a value and metadata.
+        """
+        starts, ends, lines, line_count = _locate(content)
+        event_count = len(starts)
+        repeated = self._gate.part(content, starts, ends)
+        repeated_ms = {key: earliest_ms(content, starts[places]) for key, places in repeated.items()}
+        if repeated:
+            is_other = np.ones(event_count, np.bool_)
+            is_other[np.concatenate(list(repeated.values()))] = False
+            starts, ends, lines = starts[is_other], ends[is_other], lines[is_other]
+        texts = [content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        broken: list[BrokenEvent] = []
         try:
-            return LogEvents(list(map(_decode, texts)), lines, texts, [], line_count)
-        except _REFUSALS:
-            pass
-    return _read_one_by_one(texts, lines, line_count)
+            events = list(map(_decode_plain if _are_short(starts, ends) else decode, texts))
+        except (*_REFUSALS, NotAnEventError):
+            events, kept, broken = _decode_one_by_one(texts, lines)
+            lines, texts = lines[kept], [texts[place] for place in kept]
+        return LogEvents(events, lines, texts, broken, line_count, event_count, repeated_ms)
 
 
-def _locate(content: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+def _are_short(starts: _Offsets, ends: _Offsets) -> bool:
+    return int((ends - starts).max(initial=0)) <= _LONGEST_FOR_MSGSPEC
+
+
+def _locate(content: bytes) -> tuple[_Offsets, _Offsets, _Offsets, int]:
     """Return start, end and line number of every event text, and the number of lines."""
     characters = np.frombuffer(content, np.uint8)
-    newlines = np.flatnonzero(characters == _NEWLINE)
-    line_count = len(newlines) + (not content.endswith(b"\n") and bool(content))
+    newlines = (characters == _NEWLINE).nonzero()[0]
+    line_count = len(newlines)
+    if content and not content.endswith(b"\n"):
+        newlines = np.append(newlines, len(content))
+        line_count += 1
     starts = _token_ends(content, characters)
-    lines = np.searchsorted(newlines, starts)
-    ends = np.append(newlines, len(content))[lines]
+    lines = newlines.searchsorted(starts)
+    ends = newlines[lines]
     if b"\r" in content:
-        returns = np.append(np.flatnonzero(characters == _CARRIAGE_RETURN), len(content))
-        ends = np.minimum(ends, returns[np.searchsorted(returns[:-1], starts)])
-    if len(starts) > 1:
-        is_last = np.append(starts[1:] > ends[:-1], True)
+        returns = np.append((characters == _CARRIAGE_RETURN).nonzero()[0], len(content))
+        ends = np.minimum(ends, returns[returns.searchsorted(starts)])
+    is_overtaken = starts[1:] <= ends[:-1]
+    if is_overtaken.any():
+        is_last = np.append(~is_overtaken, True)
         starts, ends, lines = starts[is_last], ends[is_last], lines[is_last]
     return starts, ends, lines + 1, line_count
 
 
-def _token_ends(content: bytes, characters: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+def _token_ends(content: bytes, characters: npt.NDArray[np.uint8]) -> _Offsets:
     """Return the offset behind every token.
 
     Looking for the letter of the token that logs use least, then comparing eight bytes at once, takes half the
@@ -137,41 +173,53 @@ def _token_ends(content: bytes, characters: npt.NDArray[np.uint8]) -> npt.NDArra
         return np.empty(0, np.int64)
     words = np.ndarray((len(content) - 7,), np.uint64, content, strides=(1,))
     letters = characters[_RAREST_LETTER : len(content) - 1]
-    found = np.flatnonzero(letters == TOKEN[_RAREST_LETTER])
+    found = (letters == TOKEN[_RAREST_LETTER]).nonzero()[0]
     found = found[words[found] == _TOKEN_WORD]
-    starts: npt.NDArray[np.int64] = found[characters[found + 8] == _SPACE] + len(TOKEN)
+    starts: _Offsets = found[characters[found + 8] == _SPACE] + len(TOKEN)
     return starts
 
 
-_decode = msgspec.json.Decoder(Event).decode
-_REFUSALS = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
-
-
-def _read_one_by_one(texts: list[bytes], lines: npt.NDArray[np.int64], line_count: int) -> LogEvents:
-    events: list[Event] = []
-    kept: list[int] = []
-    broken: list[BrokenEvent] = []
-    for index, text in enumerate(texts):
-        try:
-            event = _decode(text) if len(text) <= _LONGEST_FOR_MSGSPEC else _decode_with_json(text)
-        except _REFUSALS:
-            try:
-                event = _decode_with_json(text)
-            except NotAnEventError as error:
-                broken.append(BrokenEvent(int(lines[index]), text, str(error), error.is_json))
-                continue
-        except NotAnEventError as error:
-            broken.append(BrokenEvent(int(lines[index]), text, str(error), error.is_json))
-            continue
-        events.append(event)
-        kept.append(index)
-    return LogEvents(events, lines[kept], [texts[index] for index in kept], broken, line_count)
-
-
 class NotAnEventError(Exception):
+    """A text is no log event; the message says why."""
+
     def __init__(self, reason: str, *, is_json: bool) -> None:
         super().__init__(reason)
         self.is_json = is_json
+
+
+def decode(text: bytes) -> Event:
+    """Return the event that a text is.
+
+    Raises:
+        NotAnEventError: the text is none.
+    """
+    if len(text) <= _LONGEST_FOR_MSGSPEC:
+        try:
+            return _decode_plain(text)
+        except _REFUSALS:
+            pass
+    return _decode_with_json(text)
+
+
+def _decode_one_by_one(texts: list[bytes], lines: _Offsets) -> tuple[list[Event], list[int], list[BrokenEvent]]:
+    """Return the events, their places among the texts, and the texts that are none."""
+    events: list[Event] = []
+    kept: list[int] = []
+    broken: list[BrokenEvent] = []
+    for place, text in enumerate(texts):
+        try:
+            events.append(decode(text))
+            kept.append(place)
+        except NotAnEventError as error:
+            broken.append(BrokenEvent(int(lines[place]), text, str(error), error.is_json))
+    return events, kept, broken
+
+
+def _key_of(text: bytes) -> str | None:
+    try:
+        return decode(text).key
+    except NotAnEventError:
+        return None
 
 
 def _decode_with_json(text: bytes) -> Event:

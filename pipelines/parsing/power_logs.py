@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.parsing._log_events import Event, LogEvents, as_number, read_events
+from pipelines.parsing._log_events import Event, LogEvents, LogReader, as_number
 from pipelines.parsing.layout import classify, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import PowerReadings
@@ -33,6 +33,7 @@ def parse_power_logs(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, pl.D
     """
     rows: list[dict[str, Any]] = []
     findings: list[ParseFinding] = []
+    reader = LogReader()
     for file in files:
         placed = classify(file.path)
         if placed is None or placed.kind != "power_log":
@@ -48,7 +49,7 @@ def parse_power_logs(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, pl.D
                 )
             )
             continue
-        log = read_events(file.content)
+        log = reader.read(file.content)
         is_node = placed.name.startswith("node_")
         meter = _read_node(log) if is_node else _read_switch(log)
         rows.append(

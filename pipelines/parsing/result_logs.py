@@ -5,21 +5,21 @@ How logs become frames belongs here; what one log says is read in `_log_runs`, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import polars as pl
 
-from pipelines.parsing._log_runs import LogReading
+from pipelines.parsing._log_evals import EvalTable
+from pipelines.parsing._log_events import LogReader
+from pipelines.parsing._log_runs import IDENTITY, RunTable
+from pipelines.parsing._log_steps import StepTable
 from pipelines.parsing.layout import classify
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import Evals, Runs, Steps
 
-DEFAULT_BATCH_BYTES = 32_000_000
-
-_IDENTITY = ("round", "source_path", "source_sha256", "run_id")
+DEFAULT_BATCH_BYTES = 256_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,16 @@ def parse_result_log_batches(
 
 
 class _Batch:
-    """What several logs say, as columns of plain values until they become frames."""
+    """What several logs say, as plain values until they become frames."""
 
     def __init__(self) -> None:
         self.file_count = 0
         self.size_bytes = 0
-        self._runs: list[dict[str, Any]] = []
-        self._evals = _Rows(Evals.create_empty())
-        self._steps = _Rows(Steps.create_empty())
-        self._findings: list[ParseFinding] = []
+        self._reader = LogReader()
+        self._runs = RunTable()
+        self._evals = EvalTable()
+        self._steps = StepTable()
+        self._misplaced: list[ParseFinding] = []
 
     def add(self, file: PublishedFile) -> None:
         """Read one log."""
@@ -82,51 +83,44 @@ class _Batch:
         self.size_bytes += len(file.content)
         placed = classify(file.path)
         if placed is None or placed.kind != "result_log":
-            self._findings.append(_misplaced(file))
+            self._misplaced.append(_misplaced(file))
             return
-        reading = LogReading(file, placed)
-        self._runs.append(reading.run())
-        identity = (file.round, file.path, file.sha256, reading.run_id)
-        self._evals.add(identity, reading.eval_columns())
-        self._steps.add(identity, reading.step_columns())
-        self._findings += reading.findings
+        log = self._reader.read(file.content)
+        places = defaultdict[str, list[int]](list)
+        for place, event in enumerate(log.events):
+            places[event.key].append(place)
+        self._runs.add(file, placed, log, places)
+        self._evals.add(log, places)
+        self._steps.add(log, places)
 
     def frames(self) -> ParsedLogs:
-        """Return the columns as frames."""
-        schema = Runs.create_empty().schema
-        runs = pl.DataFrame({name: [run[name] for run in self._runs] for name in schema}, schema=schema)
-        return ParsedLogs(runs, self._evals.frame(), self._steps.frame(), findings_frame(self._findings))
+        """Return the frames of what was read."""
+        runs = self._runs.frame()
+        evals, eval_summary = self._evals.frames(runs)
+        steps, step_summary = self._steps.frames(runs)
+        return ParsedLogs(
+            _runs_frame(pl.concat([runs, eval_summary, step_summary], how="horizontal")),
+            _rows_frame(runs, evals, Evals.create_empty()),
+            _rows_frame(runs, steps, Steps.create_empty()),
+            findings_frame(self._misplaced + self._runs.findings),
+        )
 
 
-class _Rows:
-    """A table of many rows a log: a list for what differs by row, one value a log for what does not."""
+def _runs_frame(runs: pl.DataFrame) -> pl.DataFrame:
+    unit = pl.when(pl.col("benchmark") == "gpt3").then(pl.lit("tokens/s")).otherwise(pl.lit("samples/s"))
+    return runs.with_columns(
+        step_count=pl.coalesce("stated_step_count", "spanned_step_count"),
+        throughput_unit=pl.when(pl.col("throughput_median").is_not_null()).then(unit),
+    ).select(Runs.column_names())
 
-    def __init__(self, empty: pl.DataFrame) -> None:
-        self._schema = empty.schema
-        self._identities: list[tuple[str, ...]] = []
-        self._counts: list[int] = []
-        self._columns: dict[str, list[Any]] = {
-            name: [] for name in empty.columns if name not in (*_IDENTITY, "sequence")
-        }
 
-    def add(self, identity: tuple[str, ...], columns: dict[str, Sequence[Any]]) -> None:
-        """Add the rows of one log."""
-        self._identities.append(identity)
-        self._counts.append(len(columns["line"]))
-        for name, values in self._columns.items():
-            values += columns[name]
-
-    def frame(self) -> pl.DataFrame:
-        """Return the rows, numbered from 0 within each log."""
-        counts = np.array(self._counts, np.int64)
-        log = np.repeat(np.arange(len(counts)), counts)
-        first_rows = np.cumsum(counts) - counts
-        columns = {name: pl.Series(name, values, self._schema[name]) for name, values in self._columns.items()}
-        columns["sequence"] = pl.Series("sequence", np.arange(len(log)) - first_rows[log], pl.Int64)
-        for place, name in enumerate(_IDENTITY):
-            of_logs = pl.Series(name, [identity[place] for identity in self._identities], pl.String)
-            columns[name] = of_logs.gather(log)
-        return pl.DataFrame([columns[name] for name in self._schema])
+def _rows_frame(runs: pl.DataFrame, rows: pl.DataFrame, empty: pl.DataFrame) -> pl.DataFrame:
+    """Return rows that carry the number of their log as a table of the lake, numbered from 0 within each log."""
+    log = rows["log"]
+    first_rows = log.search_sorted(pl.Series(range(len(runs)), dtype=log.dtype))
+    sequence = pl.int_range(len(rows), eager=True) - first_rows.gather(log)
+    of_logs = [runs[name].gather(log) for name in IDENTITY]
+    return rows.with_columns(sequence.alias("sequence"), *of_logs).select(empty.columns)
 
 
 def _misplaced(file: PublishedFile) -> ParseFinding:
