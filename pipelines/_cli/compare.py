@@ -14,9 +14,8 @@ from pipelines._cli.rows import Format, visible, write_rows
 with without_sqlalchemy():
     import polars as pl
 
-    from pipelines._cli.loose_files import Group, find, groups, read_tables
-    from pipelines.parsing.log_keys import Value, read_log_keys
-    from pipelines.parsing.published import PublishedFile
+    from pipelines._cli.loose_files import Group, Log, NamedResult, find, groups, read_tables
+    from pipelines.parsing.log_keys import read_log_keys
     from pipelines.parsing.result_logs import parse_result_logs
     from pipelines.reconciling.comparing import NotComparableError, Side, factors, settings_that_differ, time_split
     from pipelines.scoring.loose import score_loose
@@ -27,31 +26,29 @@ with without_sqlalchemy():
 class _Subject:
     """One of the two, with the run that stands for it."""
 
+    is_run: bool
     side: Side
     run: dict[str, Any]
-    steps: pl.DataFrame
-    evals: pl.DataFrame
-    settings: dict[str, Value]
+    log: Log
 
     @property
     def times(self) -> dict[str, float | int | None]:
-        return time_split(self.run, self.steps)
+        return time_split(self.run, self.log.steps)
 
 
 def compare(a: str, b: str, form: Format, plot: Path | None) -> int:
     """Print the comparison and return the exit code."""
-    are_runs = [Path(path).is_file() for path in (a, b)]
-    if are_runs[0] != are_runs[1]:
-        raise UsageError("compare two results (folders) or two runs (logs), not one with the other")
-    one, other = (_read(path, is_run=are_runs[0]) for path in (a, b))
+    one, other = _read(a), _read(b)
+    if one.is_run != other.is_run:
+        raise UsageError("compare two results or two runs, not one with the other: a folder is a result, a log a run")
     try:
         product = factors(one.side, other.side)
     except NotComparableError as error:
         raise UsageError(str(error)) from None
     times = _times(one, other)
-    differing = settings_that_differ(one.settings, other.settings)
+    differing = settings_that_differ(one.log.settings, other.log.settings)
     if form is Format.table:
-        _print_all(one, other, product, times, differing, are_runs=are_runs[0])
+        _print_all(one, other, product, times, differing, are_runs=one.is_run)
     else:
         write_rows(_as_one_row(one, other, product, times, differing), form)
     if plot is not None:
@@ -60,25 +57,49 @@ def compare(a: str, b: str, form: Format, plot: Path | None) -> int:
     return int(Exit.fine)
 
 
-def _read(path: str, *, is_run: bool) -> _Subject:
-    rules = load_rules()
-    found = groups(find([path]).files, None, rules)
+def _read(name: str) -> _Subject:
+    """Return the result or run that is at a path, or that the lake has under a name."""
+    if not Path(name).exists():
+        from pipelines._cli.lake_results import find_in_lake
+
+        return _subject(find_in_lake(name))
+    found = groups(find([name]).files, None, load_rules())
     if len(found) != 1:
-        raise UsageError(f"{path}: {'no result log' if not found else 'logs of several rounds or benchmarks'}")
-    group, tables = found[0], read_tables(found[0])
-    scores = score_loose(tables, rules, group.ruleset.round, is_own_ruleset=group.is_own_ruleset)
+        raise UsageError(f"{name}: {'no result log' if not found else 'logs of several rounds or benchmarks'}")
+    return _subject(_of_files(name, found[0]))
+
+
+def _of_files(name: str, group: Group) -> NamedResult:
+    def log(path: str) -> Log:
+        file = next(one for one in group.logs if one.path == path).published(group.round)
+        parsed = parse_result_logs([file])
+        return Log(parsed.steps, parsed.evals, read_log_keys(file.content).settings())
+
+    return NamedResult(
+        name=name,
+        is_run=Path(name).is_file(),
+        ruleset=group.ruleset.round,
+        is_own_ruleset=group.is_own_ruleset,
+        tables=read_tables(group),
+        log=log,
+    )
+
+
+def _subject(named: NamedResult) -> _Subject:
+    scores = score_loose(named.tables, load_rules(), named.ruleset, is_own_ruleset=named.is_own_ruleset)
     if scores.height != 1:
         names = ", ".join(scores["result_id"].head(5))
-        raise UsageError(f"{path} holds {scores.height} results; name one benchmark's folder, such as that of {names}")
+        raise UsageError(f"{named.name} holds {scores.height} results; name the folder of one, such as that of {names}")
     score = scores.row(0, named=True)
     chosen = _standing_for(score["runs"])
-    file, run, steps, evals = _log(group, chosen["source_path"])
-    if is_run:
-        side = Side.of_run(path, run, chosen["raw_minutes"], score["accelerator_count"])
+    runs = named.tables.runs
+    run = runs.row(by_predicate=pl.col("source_path") == chosen["source_path"], named=True)
+    if named.is_run:
+        side = Side.of_run(named.name, run, chosen["raw_minutes"], score["accelerator_count"])
     else:
         counted = [row["source_path"] for row in score["runs"] if row["state"] not in ("not counted", "non-converged")]
-        side = Side.of_result(path, score, tables.runs.filter(pl.col("source_path").is_in(counted)))
-    return _Subject(side, run, steps, evals, read_log_keys(file.content).settings())
+        side = Side.of_result(named.name, score, runs.filter(pl.col("source_path").is_in(counted)))
+    return _Subject(named.is_run, side, run, named.log(chosen["source_path"]))
 
 
 def _standing_for(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -88,12 +109,6 @@ def _standing_for(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if chosen:
             return chosen[len(chosen) // 2]
     return runs[0]
-
-
-def _log(group: Group, path: str) -> tuple[PublishedFile, dict[str, Any], pl.DataFrame, pl.DataFrame]:
-    file = next(log for log in group.logs if log.path == path).published(group.round)
-    parsed = parse_result_logs([file])
-    return file, parsed.runs.row(0, named=True), parsed.steps, parsed.evals
 
 
 def _times(a: _Subject, b: _Subject) -> pl.DataFrame:
@@ -175,7 +190,7 @@ def _write_plot(path: Path, a: _Subject, b: _Subject) -> None:
 
 def _step_curve(subject: _Subject) -> pl.DataFrame:
     batch = subject.run["global_batch_size"] or 1
-    return subject.steps.filter(pl.col("scope") == "step").select(
+    return subject.log.steps.filter(pl.col("scope") == "step").select(
         samples=pl.coalesce("samples_count", pl.col("step_number") * batch),
         step_seconds=pl.when(pl.col("step_seconds").is_finite()).then("step_seconds"),
         train_loss=pl.when(pl.col("train_loss").is_finite()).then("train_loss"),
@@ -184,6 +199,6 @@ def _step_curve(subject: _Subject) -> pl.DataFrame:
 
 def _eval_curve(subject: _Subject) -> pl.DataFrame:
     batch = subject.run["global_batch_size"] or 1
-    return subject.evals.filter(pl.col("quality").is_finite()).select(
+    return subject.log.evals.filter(pl.col("quality").is_finite()).select(
         samples=pl.coalesce("samples_count", pl.col("step_number") * batch), quality="quality"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from pipelines._cli.messages import UsageError
 from pipelines.parsing.layout import classify
+from pipelines.parsing.log_keys import Value
 from pipelines.parsing.power_logs import parse_power_logs
 from pipelines.parsing.published import PublishedFile
 from pipelines.parsing.result_logs import parse_result_log_batches
@@ -40,6 +41,28 @@ class Group:
     def shown(self) -> dict[str, str]:
         """Return where each file is, by its path in a repository."""
         return {file.path: file.shown for file in (*self.logs, *self.others)}
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What one log says step by step, and what it states once."""
+
+    steps: pl.DataFrame
+    evals: pl.DataFrame
+    settings: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedResult:
+    """A result, or one run of it, under the name that it was asked for by."""
+
+    name: str
+    is_run: bool
+    ruleset: str
+    is_own_ruleset: bool
+    tables: LooseTables
+    log: Callable[[str], Log]
+    """Gives the log at a path."""
 
 
 def find(paths: Sequence[str], *, with_launches: bool = False) -> LooseTree:

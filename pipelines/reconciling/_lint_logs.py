@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.parsing.log_keys import LogKeys
-from pipelines.reconciling._lint_rules import Remark, Severity
+from pipelines.reconciling._lint_rules import Remark
 from pipelines.scoring.submission_rules import quality_targets, required_keys
 
 _MARKS = frozenset({"run_start", "run_stop", "init_stop"})
@@ -86,18 +86,25 @@ def _lint_text(log: Log, file: str) -> Iterator[Remark]:
 
 def _lint_keys(log: Log, result: ResultOfLogs, division: str) -> Iterator[Remark]:
     file, stated = log.run["source_path"], log.keys.keys
+    repeated = []
     for names, occurrence in required_keys(result.ruleset, result.benchmark, division).items():
         uses = [stated[name] for name in names if name in stated]
         wanted = " or ".join(names)
         if not uses:
             yield Remark("log.key_missing", file, detail=f"It is {wanted}.", expected=wanted)
         elif occurrence == "exactly_one" and uses[0].count > 1:
-            use = uses[0]
-            # The official checker warns of a repeated value and refuses different ones.
-            is_same = len(use.values) == 1 and use.key not in _MARKS
-            found = f"{use.count} times" + ("" if len(use.values) == 1 else f": {', '.join(list(use.values)[:5])}")
-            severity: Severity | None = "warning" if is_same else None
-            yield Remark("log.key_repeated", file, use.second_line, f"It is {use.key}.", "once", found, severity)
+            repeated.append(uses[0])
+    # The official checker warns of a repeated value and refuses different ones.
+    same = [use for use in repeated if len(use.values) == 1 and use.key not in _MARKS]
+    for use in repeated:
+        if use not in same:
+            found = f"{use.count} times: {', '.join(list(use.values)[:5])}"
+            yield Remark("log.key_repeated", file, use.second_line, f"It is {use.key}.", "once", found)
+    if same:
+        detail = f"The value is the same each time: {', '.join(use.key for use in same)}."
+        most = max(use.count for use in same)
+        line = min(use.second_line or use.line for use in same)
+        yield Remark("log.key_repeated", file, line, detail, "once", f"up to {most} times", "warning")
 
 
 def _lint_values(log: Log, result: ResultOfLogs) -> Iterator[Remark]:

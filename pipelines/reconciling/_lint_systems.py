@@ -123,7 +123,9 @@ class _Described:
         racks = system["racks_stated"]
         per_rack = [count // racks for count in (nodes, total) if racks]
         allowed = {"nodes": {nodes}, "node": {per_node}, "accelerators": {total}}
-        allowed["any"] = {nodes, per_node, total, *([racks] if racks else []), *per_rack}
+        processors = system["host_processors_per_node"]
+        optional = [count for count in (racks, processors, processors and processors * nodes) if count]
+        allowed["any"] = {nodes, per_node, total, *optional, *per_rack}
         counts = f"{nodes} nodes of {per_node}" + (f", {racks} racks" if racks else "")
         for field, name in self._names():
             for text, number, of in _numbers_in(name):
@@ -201,7 +203,7 @@ _NODES = re.compile(r"(?<![A-Za-z])n(\d{1,5})(?![\d.]*\w)|(?<=[_.\- ])n(\d{1,5})
 _ACCELERATORS = re.compile(r"ngpus?[_-]?(\d{1,6})", re.IGNORECASE)
 _OF_SHAPE = re.compile(r"\bGPU\.[A-Z0-9]+\.(\d{1,2})$")
 _COUNTED = re.compile(r"(?<![A-Za-z0-9.])(\d{1,6})\s?x(?=\s?[A-Za-z])")
-_EACH = re.compile(r"x(\d{1,5})(?=[A-Z])|(?<=[A-Z0-9])x(\d{1,5})(?=[._-]|$)", re.IGNORECASE)
+_EACH = re.compile(r"x(\d{1,5})(?=[A-Z])|(?<=[a-z0-9])x(\d{1,5})(?=[._-]|$)")
 
 
 def _numbers_in(name: str) -> Iterator[tuple[str, int, str]]:

@@ -7,7 +7,7 @@ What a log or a description breaks is found in the private modules beside this o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,7 +85,7 @@ def lint(tree: LintedTree, rules: Rules, facts: pl.DataFrame) -> pl.DataFrame:
     for system in tree.systems.iter_rows(named=True):
         remarks += lint_system(system, tree.fields.get(system["source_path"], {}), tree.ruleset, parts)
     remarks += _systems_without_results(tree)
-    remarks += _of_parsers(tree.findings)
+    remarks += _of_parsers(tree)
     remarks += [Remark("layout.outside", path) for path in tree.outside]
     return remark_frame(remarks)
 
@@ -177,9 +177,10 @@ def _systems_without_results(tree: LintedTree) -> Iterator[Remark]:
             yield Remark("system.no_result", path)
 
 
-def _of_parsers(findings: Iterable[ParseFinding]) -> Iterator[Remark]:
-    for finding in findings:
+def _of_parsers(tree: LintedTree) -> Iterator[Remark]:
+    for finding in tree.findings:
         rule = _OF_PARSER.get(finding.kind)
         if rule is not None:
             detail = f"It is {finding.place}." if finding.place else ""
-            yield Remark(rule, finding.source_path, None, detail, finding.expected, finding.found)
+            line = tree.fields.get(finding.source_path, {}).get(finding.place)
+            yield Remark(rule, finding.source_path, line, detail, finding.expected, finding.found)
