@@ -297,3 +297,28 @@ class ParseFindings(dy.Schema):
     found = text("What stands there, at most 200 characters")
     explanation = text("One sentence that a person understands", nullable=False)
     source_sha256 = text(_SHA)
+
+
+class Claims(dy.Schema):
+    """A statement of a published document that is put to a check; one row per statement.
+
+    Where a statement tells several figures, a bar stands between them in each column that differs. No verdict is
+    stored: `mart.claims_ledger` computes it.
+    """
+
+    claim_id = key("Document and number, such as s0-09")
+    document = text("Document by its file name", nullable=False)
+    quote = text("Words of the document, at most 15", nullable=False)
+    subject = text("What the figure is told of, as the claims registry names it; null for none")
+    metric = text("What is measured", nullable=False)
+    value = text("Value or range as told; null for a statement without a figure")
+    unit = text("Unit of the value, null for none")
+    scope = text("Scope words: accelerator, rack, pod, fabric, per direction, dense, hypothetical and their like")
+    comparator = text("=, > or < with ~ for about, max, reaches")
+    beside = text("Other figures that the statement stands beside, as metric=value")
+    mentions = text("Names in the sentence, semicolons between them")
+    around = text("Names in the text around it, the nearest first")
+    of_result = text("Result that an equivalent is told of")
+    repeat_of = text("Claim that this one tells again, null for the first telling")
+    checked_by = text("Check that it is put to; none for what is no claim", nullable=False)
+    note = text("What a reader must know that the quote leaves out")

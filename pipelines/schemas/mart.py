@@ -18,6 +18,15 @@ ACTIVE_REASONS = ("replica", "spare_trays", "replica_or_spare_trays", "not_expla
 CHECK_STATUSES = ("passed", "failed", "errored")
 RUN_VERDICTS = ("as_predicted", "slower_than_predicted", "faster_than_predicted", "no_interval", "not_predicted")
 NIC_VERDICTS = ("enough", "not_enough", "too_close_to_call")
+CLAIM_VERDICTS = (
+    "supported",
+    "contradicted",
+    "misplaced",
+    "implausible",
+    "assumption",
+    "not_checkable",
+    "not_a_claim",
+)
 
 _ROUND = "Round as a readable name, such as training-v5.0"
 _RESULT = "Readable name: round/submitter folder/system/benchmark, and /weak for a weak result"
@@ -270,3 +279,32 @@ class Checks(dy.Schema):
     meaning = text("What is checked, in one sentence", nullable=False)
     explanation = text("What came of it, in one sentence", nullable=False)
     rows = text("The rows that do not satisfy it, at most 200, as a JSON list of objects; null where there are none")
+
+
+class ClaimsLedger(dy.Schema):
+    """The verdict on a published statement, computed from facts, results and the model; one row per claim.
+
+    `misplaced` is true of something else: another scope, tier, direction, unit or run. `implausible` is far from every
+    known part and system. `assumption` rests on a premise that is not stated.
+    """
+
+    claim_id = key("Document and number, such as s0-09")
+    document = text("Document by its file name", nullable=False)
+    quote = text("Words of the document, at most 15", nullable=False)
+    subject = text("What the figure is told of")
+    metric = text("What is measured", nullable=False)
+    value = text("Value or range as told")
+    unit = text("Unit of the value")
+    scope = text("Scope words")
+    repeat_of = text("Claim that this one tells again, null for the first telling")
+    verdict = text("What the check came to", nullable=False, one_of=CLAIM_VERDICTS)
+    explanation = text("One or two sentences, with the figures", nullable=False)
+    checked_by = text("Check and what it was asked", nullable=False)
+    expression = text("How the value was computed, with its figures")
+    computed_value = number("Value computed, in the unit of the claim; the middle of a range")
+    computed_low = number("Low end of the value computed")
+    computed_high = number("High end of the value computed")
+    relative_error = number("Claimed over computed, minus one; 0 where the ranges overlap", any_float=True)
+    tolerance = number("Relative error that the words allow: rounding, `about`", minimum=0)
+    evidence = text("Rows that the value rests on")
+    strongest_reading = text("The reading that favours the claimant most")
