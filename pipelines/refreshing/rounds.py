@@ -31,7 +31,9 @@ from pipelines.sources.repository import Repository, open_repository
 TAKEN_IN = ("raw.files", "core.sources")
 """Tables that taking in a round writes."""
 
-READ = tuple(entry.name for entry in TABLES.values() if entry.layer == "core" and entry.name not in TAKEN_IN)
+READ = tuple(
+    entry.name for entry in TABLES.values() if entry.layer == "core" and entry.by_round and entry.name not in TAKEN_IN
+)
 """Tables that reading a round writes."""
 
 _LAUNCH_KINDS = ("launch_config", "launch_note")
