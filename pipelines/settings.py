@@ -5,13 +5,15 @@ Each setting is described beside its field, and nowhere else. What is done with 
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
+from urllib.parse import urlsplit
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 """The checkout that the package runs from; relative paths in settings start here."""
@@ -36,6 +38,16 @@ class Setting:
     description: str
     read: Callable[[str, str], Any]
     """Takes the variable's name and its text, gives the value or raises `ConfigurationError`."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A text that no message, log or representation shows."""
+
+    value: str = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,61 @@ def _links(variable: str, text: str) -> bool:
     if text not in ("refuse", "skip"):
         raise ConfigurationError(variable, "refuse or skip", text)
     return text == "skip"
+
+
+def _address(variable: str, text: str) -> str:
+    """Read the address of a host, with or without a path; only a loopback host may be asked without TLS."""
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in ("https", "http") and bool(parts.hostname) and not (parts.query or parts.fragment)
+        is_address = is_address and parts.username is None and (parts.port is None or parts.port > 0)
+    except ValueError:
+        is_address = False
+    if not is_address or (parts.scheme == "http" and not is_loopback(parts.hostname)):
+        raise ConfigurationError(variable, "an address that starts with https:// (http:// on this machine)", text)
+    return text.rstrip("/")
+
+
+def is_loopback(host: str | None) -> bool:
+    """Say whether a host is this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _mirrors(variable: str, text: str) -> dict[str, str]:
+    pairs = [entry.strip().partition("=") for entry in text.split(",") if entry.strip()]
+    if any(not re.fullmatch(r"[\w.-]+(:[0-9]+)?", host) for host, _, _ in pairs):
+        raise ConfigurationError(variable, "HOST=ADDRESS pairs with commas between", text)
+    return {host.lower(): _address(variable, address) for host, _, address in pairs}
+
+
+def _optional(read: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
+    """Return a reader that takes `none` for a blank."""
+    return lambda variable, text: read(variable, "" if text == "none" else text)
+
+
+def _words(variable: str, text: str) -> tuple[str, ...]:
+    return tuple(word for word in re.split(r"[,\s]+", text) if word)
+
+
+def _text(variable: str, text: str) -> str:
+    return text
+
+
+def _name(variable: str, text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+", text):
+        raise ConfigurationError(variable, "a name of letters, digits, dots and dashes", text)
+    return text
+
+
+def _secret(variable: str, text: str) -> Secret:
+    if not re.fullmatch(r"[!-~]*", text):
+        raise ConfigurationError(variable, "a token of printable ASCII characters", "other characters")
+    return Secret(text)
 
 
 @dataclass(frozen=True)
@@ -163,6 +230,114 @@ class Settings:
             "Longest table that the warehouse carries; a longer one stays in the lake, and table `about` says so",
             _count,
         ),
+    ]
+
+    contact: Annotated[
+        str,
+        Setting(
+            "RACKRECON_CONTACT",
+            "none",
+            "Address or page that a host finds in the User-Agent of our requests",
+            _optional(_text),
+        ),
+    ]
+    results_api: Annotated[
+        str,
+        Setting(
+            "RACKRECON_RESULTS_API",
+            "https://api.github.com",
+            "Where the organisation's repositories and their commits are asked for",
+            _address,
+        ),
+    ]
+    results_archives: Annotated[
+        str,
+        Setting(
+            "RACKRECON_RESULTS_ARCHIVES",
+            "https://codeload.github.com",
+            "Where the tarball of a commit is fetched: ADDRESS/ORGANISATION/REPOSITORY/tar.gz/COMMIT",
+            _address,
+        ),
+    ]
+    results_organisation: Annotated[
+        str,
+        Setting("RACKRECON_RESULTS_ORGANISATION", "mlcommons", "Organisation that publishes the rounds", _name),
+    ]
+    results_token: Annotated[
+        Secret,
+        Setting(
+            "RACKRECON_GITHUB_TOKEN",
+            "none",
+            "Token for the host of RACKRECON_RESULTS_API and no other; optional, it raises the rate limit",
+            _optional(_secret),
+        ),
+    ]
+    live_rounds: Annotated[
+        tuple[str, ...],
+        Setting(
+            "RACKRECON_LIVE_ROUNDS",
+            "training-v* hpc-v* inference-v*",
+            "Rounds that a live refresh fetches, as patterns; the others are recorded as known",
+            _words,
+        ),
+    ]
+    catalogue: Annotated[
+        Path,
+        Setting(
+            "RACKRECON_CATALOGUE",
+            "pipelines/sources/catalogue.toml",
+            "The list of spec sheets that are fetched and watched",
+            _path,
+        ),
+    ]
+    mirrors: Annotated[
+        dict[str, str],
+        Setting(
+            "RACKRECON_MIRRORS",
+            "none",
+            "HOST=ADDRESS pairs with commas between: what is asked of HOST is asked of ADDRESS instead",
+            _optional(_mirrors),
+        ),
+    ]
+    redirect_hosts: Annotated[
+        tuple[str, ...],
+        Setting(
+            "RACKRECON_REDIRECT_HOSTS",
+            "none",
+            "Hosts that may be followed to, beside those that the settings and the catalogue name",
+            _optional(_words),
+        ),
+    ]
+    http_seconds: Annotated[
+        float,
+        Setting("RACKRECON_HTTP_SECONDS", "30", "How long a host may stay silent, also amid a body", _seconds),
+    ]
+    transfer_seconds: Annotated[
+        float,
+        Setting("RACKRECON_TRANSFER_SECONDS", "3600", "How long one transfer may last", _seconds),
+    ]
+    retry_seconds: Annotated[
+        float,
+        Setting(
+            "RACKRECON_RETRY_SECONDS", "1", "First wait before a failed request is sent again; it doubles", _seconds
+        ),
+    ]
+    wait_seconds: Annotated[
+        float,
+        Setting(
+            "RACKRECON_WAIT_SECONDS",
+            "120",
+            "Longest wait that a host may ask for; where it asks for more the refresh goes on without it",
+            _seconds,
+        ),
+    ]
+    max_page_bytes: Annotated[
+        int,
+        Setting("RACKRECON_MAX_PAGE_BYTES", "32 MiB", "Longest page or answer that is fetched, unpacked", _bytes),
+    ]
+    max_archive_bytes: Annotated[
+        int,
+        Setting("RACKRECON_MAX_ARCHIVE_BYTES", "8 GiB", "Longest tarball that is fetched, as it comes", _bytes),
     ]
 
     @classmethod

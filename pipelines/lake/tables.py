@@ -31,7 +31,9 @@ class MissingPartitionError(LakeError):
 class PendingPartition:
     """A partition being written; it replaces the one in the lake when its context ends without an error."""
 
-    def __init__(self, writer: PartitionWriter) -> None:
+    def __init__(self, writer: PartitionWriter, inputs: Mapping[str, str]) -> None:
+        self.inputs = inputs
+        """What the rows are made from; may be told until the context ends, as of a stream that is read meanwhile."""
         self._writer = writer
         self._manifest: Manifest | None = None
 
@@ -103,7 +105,7 @@ class Lake:
             quarantine_key = _quarantine_key(entry, partition)
             writer = PartitionWriter(entry, rows, lambda: stack.enter_context(self.storage.draft(quarantine_key)))
             stack.callback(writer.abandon)
-            pending = PendingPartition(writer)
+            pending = PendingPartition(writer, inputs)
             yield pending
             rows = writer.finish(lambda: stack.enter_context(self.storage.draft(key)))
             manifest = Manifest(
@@ -112,7 +114,7 @@ class Lake:
                 partition=partition,
                 columns_sha256=columns_sha256(entry.schema),
                 code_version=code_version,
-                inputs=dict(sorted(inputs.items())),
+                inputs=dict(sorted(pending.inputs.items())),
                 rows=writer.rows,
                 quarantined_rows=writer.quarantined_rows,
                 duplicate_rows=writer.duplicate_rows,

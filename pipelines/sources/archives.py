@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol, cast
 
 from pipelines.settings import Limits
-from pipelines.sources.errors import SourceError
+from pipelines.sources.errors import CutOffError, SourceError
 from pipelines.sources.members import Member, Tally, clean_parts
 
 _BLOCK = tarfile.BLOCKSIZE
@@ -215,7 +215,7 @@ class TarStream:
         while missing:
             chunk = self._read_some(min(missing, _CHUNK), member)
             if not chunk:
-                raise SourceError(self._source, member, "a whole tarball", "an end before its closing block")
+                raise CutOffError(self._source, member, "a whole tarball", "an end before its closing block")
             chunks.append(chunk)
             missing -= len(chunk)
         return b"".join(chunks)
@@ -224,7 +224,7 @@ class TarStream:
         try:
             chunk = self._file.read(size_bytes)
         except EOFError as error:
-            raise SourceError(self._source, member, "a whole gzip stream", "one that is cut off") from error
+            raise CutOffError(self._source, member, "a whole gzip stream", "one that is cut off") from error
         except (gzip.BadGzipFile, zlib.error) as error:
             raise SourceError(self._source, member, "a sound gzip stream", f"a damaged one ({error})") from error
         self._tally.add_bytes(member, len(chunk))

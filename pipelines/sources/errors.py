@@ -17,6 +17,10 @@ class SourceError(Exception):
         self.found = found
 
 
+class CutOffError(SourceError):
+    """A source ends before its content does; the same source may be whole when it is read again."""
+
+
 def printable(text: str) -> str:
     """Return untrusted text in a form that is safe to print: escaped where needed, and not too long."""
     shown = text if text.isprintable() else ascii(text)

@@ -45,15 +45,15 @@ def store_repository(
         StorageError: the lake cannot be written.
     """
     retrieved_at = clock().astimezone(UTC).isoformat(timespec="seconds")
-    inputs = {repository.source: repository.fingerprint}
     first_paths: dict[str, str] = {}
     file_count = size_bytes = 0
-    with lake.writer("raw.files", repository.round, inputs=inputs, code_version=code_version) as pending:
+    with lake.writer("raw.files", repository.round, inputs={}, code_version=code_version) as pending:
         for file in repository.files(keep):
             content_path = first_paths.setdefault(file.sha256, file.path)
             pending.append(_row(repository, file, content_path, retrieved_at))
             file_count += 1
             size_bytes += len(file.content)
+        pending.inputs = {repository.source: repository.fingerprint}
     row = {
         "round": repository.round,
         "source": repository.source,

@@ -74,7 +74,10 @@ class Repository:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return what changes whenever the bytes change: a SHA-256, or the commit of a stream."""
+        """Return what changes whenever the bytes change: a SHA-256, or the commit of a stream.
+
+        That of a stream is known when `files` has ended.
+        """
         return self._digest()
 
     def files(self, keep: Callable[[str], str | None]) -> Iterator[KeptFile]:
@@ -127,7 +130,13 @@ def open_repository(path: Path, limits: Limits) -> Repository:
 
 
 def open_tarball_stream(
-    file: Readable, place: str, limits: Limits, *, source: str | None = None, commit: str | None = None
+    file: Readable,
+    place: str,
+    limits: Limits,
+    *,
+    source: str | None = None,
+    commit: str | None = None,
+    digest: Callable[[], str] | None = None,
 ) -> Repository:
     """Open a tarball that is read once, front to back, such as the body of a response.
 
@@ -137,6 +146,7 @@ def open_tarball_stream(
         limits: What the repository may hold.
         source: Repository that it was asked of, `owner/name`; needed where the top folder does not name one.
         commit: Commit that was asked for; the tarball must not say another.
+        digest: Gives the SHA-256 of the bytes, once all were read; the commit stands for it where there is none.
 
     Raises:
         SourceError: it is no tarball, or it does not tell its round or its commit.
@@ -155,7 +165,7 @@ def open_tarball_stream(
         commit=known,
         owner=owner or _PUBLISHER,
         reader=_only_once(stream, place),
-        digest=lambda: known,
+        digest=digest or (lambda: known),
     )
 
 
