@@ -170,7 +170,7 @@ def _print_all(
 
 
 def _write_plot(path: Path, a: _Subject, b: _Subject) -> None:
-    from pipelines.publishing.run_curves import curves_page
+    from pipelines.publishing.run_curves import NothingToPlotError, curves_page
 
     subjects = {"A": a, "B": b}
     steps = pl.concat(
@@ -180,10 +180,10 @@ def _write_plot(path: Path, a: _Subject, b: _Subject) -> None:
         [_eval_curve(subject).select(pl.lit(key).alias("run"), pl.all()) for key, subject in subjects.items()]
     )
     names = {key: subject.side.name for key, subject in subjects.items()}
-    if steps.is_empty() and evals.is_empty():
-        raise UsageError("neither log states a step time, a loss or an evaluation, so there is nothing to plot")
     try:
         path.write_text(curves_page("Step time and loss against samples", names, steps, evals), encoding="utf-8")
+    except NothingToPlotError as error:
+        raise UsageError(f"{path}: not written: {error}") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
 

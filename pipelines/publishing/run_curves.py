@@ -11,7 +11,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-_WIDTH, _HEIGHT = 860, 260
+_WIDTH, _HEIGHT = 860, 220
+
+
+class NothingToPlotError(ValueError):
+    """There is no curve in what was given."""
 
 
 def curves_page(title: str, names: dict[str, str], steps: pl.DataFrame, evals: pl.DataFrame) -> str:
@@ -22,6 +26,9 @@ def curves_page(title: str, names: dict[str, str], steps: pl.DataFrame, evals: p
         names: what `A` and `B` stand for.
         steps: `run` (A or B), `samples`, `step_seconds`, `train_loss`.
         evals: `run`, `samples`, `quality`.
+
+    Raises:
+        NothingToPlotError: no row has samples and a figure.
     """
     with alt.data_transformers.enable("default", max_rows=None):
         chart = _chart(steps, evals)
@@ -40,26 +47,29 @@ _STYLE = (
 
 
 def _chart(steps: pl.DataFrame, evals: pl.DataFrame) -> Any:
-    panels = []
-    times = steps.filter(pl.col("step_seconds").is_not_null())
-    losses = steps.filter(pl.col("train_loss").is_not_null())
-    if times.height:
-        panels.append(_lines(times, "step_seconds", "step time in seconds", "Step time"))
-    if losses.height or evals.height:
-        loss = _lines(losses, "train_loss", "loss", "Training loss, and evaluations as points")
-        points = (
-            alt.Chart(evals.select("run", "samples", "quality"))
-            .mark_point(filled=True, size=70)
-            .encode(x="samples:Q", y=alt.Y("quality:Q", scale=alt.Scale(zero=False)), color="run:N")
-        )
-        panels.append(alt.layer(loss, points) if evals.height else loss)
+    curves = (
+        (steps, "step_seconds", "step time in seconds", "Step time"),
+        (steps, "train_loss", "loss", "Training loss"),
+        (evals, "quality", "result", "Evaluation"),
+    )
+    panels = [
+        _lines(drawn, column, axis, title)
+        for frame, column, axis, title in curves
+        if (drawn := _drawn(frame, column)).height
+    ]
+    if not panels:
+        raise NothingToPlotError("neither log states samples beside a step time, a loss or an evaluation")
     return alt.vconcat(*panels).resolve_scale(x="shared")
+
+
+def _drawn(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    return frame.filter(pl.col(column).is_not_null(), pl.col("samples").is_not_null())
 
 
 def _lines(frame: pl.DataFrame, column: str, axis: str, title: str) -> Any:
     return (
         alt.Chart(frame.select("run", "samples", column), title=title, width=_WIDTH, height=_HEIGHT)
-        .mark_line(strokeWidth=1.2)
+        .mark_line(strokeWidth=1.2, point=column == "quality")
         .encode(
             x=alt.X("samples:Q", title="samples"),
             y=alt.Y(f"{column}:Q", title=axis, scale=alt.Scale(zero=False)),

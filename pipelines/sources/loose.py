@@ -162,7 +162,8 @@ class _Finder:
         """Return the logs of a folder outside the layout, folder by folder, each as a benchmark's."""
         folders: dict[str, list[Member]] = {}
         for member in self._members(place):
-            folders.setdefault(member.path.rpartition("/")[0], []).append(member)
+            if not _is_power(member.path):
+                folders.setdefault(member.path.rpartition("/")[0], []).append(member)
         found: list[LooseFile] = []
         for folder, members in folders.items():
             named = [member for member in members if PurePosixPath(member.path).match(_LOG_NAMES)]
@@ -291,7 +292,7 @@ def _shown_root(path: Path, place: Path, root: Path) -> Path:
     """Return the root as the reader would write it: the path that was named, cut where it reaches the root."""
     depth = len(place.parts) - len(root.parts)
     parts = path.parts
-    return Path(*parts[: len(parts) - depth]) if len(parts) > depth and ".." not in parts else root
+    return Path(*parts[: len(parts) - depth]) if len(parts) >= depth and ".." not in parts else root
 
 
 def _round_of(folder: Path) -> str | None:
@@ -306,6 +307,12 @@ def _log_name(name: str) -> str:
 
 def _clean(name: str) -> str:
     return printable(name).replace("/", "_").strip(".") or UNNAMED
+
+
+def _is_power(path: str) -> bool:
+    """Say whether a file is a run's power log; those come with the logs above them."""
+    below = "/".join(path.split("/")[-3:])
+    return _kind(f"{UNNAMED}/{_RESULTS}/system/benchmark/{below}") == "power_log"
 
 
 def _is_description(member: Member) -> bool:

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipelines.schemas.core import Evals
+from pipelines.scoring.margins import evaluation_intervals, rcp_status, with_margins
+from pipelines.scoring.rules import load_rules
+
+
+def intervals(unit: str, rows: list[dict[str, Any]]) -> float | None:
+    evals = pl.DataFrame(
+        [{"source_path": "a", "sequence": place, **row} for place, row in enumerate(rows)],
+        schema=Evals.create_empty().schema,
+    )
+    runs = pl.DataFrame({"source_path": ["a"], "samples_unit": [unit]})
+    found = evaluation_intervals(evals, runs)["evaluation_interval"]
+    return found[0] if len(found) else None
+
+
+def test_the_distance_between_evaluations_in_the_benchmarks_own_unit() -> None:
+    samples = [{"samples_count": 276480.0 + 18432 * number, "epoch_number": float(number)} for number in range(3)]
+    assert intervals("samples", samples) == 18432
+    assert intervals("epochs", samples) == 1
+    assert intervals("steps", [{"step_number": 100.0}, {"step_number": 250.0}]) == 150
+    # bert counts samples in epoch_num.
+    assert intervals("samples", [{"epoch_number": 150000.0}, {"epoch_number": 300000.0}]) == 150000
+    assert intervals("tokens", [{"epoch_number": 1e9}, {"epoch_number": 1.5e9}]) == 5e8
+
+
+def test_of_two_middle_distances_the_shorter_and_none_of_one_evaluation() -> None:
+    assert intervals("samples", [{"samples_count": count} for count in (0.0, 10.0, 30.0)]) == 10
+    assert intervals("samples", [{"samples_count": 10.0}]) is None
+    # Two metrics at one progress are one evaluation.
+    assert intervals("samples", [{"samples_count": count} for count in (5.0, 5.0, 12.0, 12.0)]) == 7
+
+
+def margins(progress: float | None, batch: int = 1152, interval: float | None = 46080.0) -> dict[str, Any]:
+    frame = pl.DataFrame(
+        {
+            "round": ["training-v5.0"],
+            "benchmark": ["llama31_405b"],
+            "global_batch_size": [batch],
+            "samples_to_converge": pl.Series([progress], dtype=pl.Float64),
+            "evaluation_interval": pl.Series([interval], dtype=pl.Float64),
+        }
+    )
+    status = rcp_status(is_checked=pl.lit(value=True)).alias("rcp")
+    return with_margins(frame, load_rules()).with_columns(status).row(0, named=True)
+
+
+def test_margins_over_mean_and_minimum() -> None:
+    # At 1,152 the reference runs of v5.0 do not vary, so the minimum is the mean less the allowance.
+    row = margins(322560.0 - 23040)
+    assert (row["rcp_mean_samples"], row["rcp_minimum_samples"]) == (322560.0, 276480.0)
+    assert (row["over_mean_samples"], row["over_minimum_samples"]) == (-23040.0, 23040.0)
+    assert row["over_minimum_evaluations"] == 0.5
+    assert row["rcp_factor_recomputed"] == pytest.approx(322560 / 299520, rel=1e-12)
+    assert row["rcp"] == "pass"
+
+
+def test_too_fast_is_under_the_minimum() -> None:
+    row = margins(276479.0)
+    assert (row["rcp"], row["over_minimum_samples"], row["rcp_factor_recomputed"]) == ("fail", -1.0, None)
+
+
+def test_a_batch_beyond_the_points_is_missing_and_no_progress_is_not_checked() -> None:
+    assert margins(1.0, batch=9217)["rcp"] == "missing"
+    assert margins(None)["rcp"] == "not_checked"
+    assert margins(322560.0, interval=None)["over_minimum_evaluations"] is None
+
+
+def test_what_is_not_compared_is_not_checked() -> None:
+    frame = pl.DataFrame({"rcp_check": ["too_fast"], "samples_to_converge": [1.0]})
+    assert frame.select(rcp_status(is_checked=pl.lit(value=False))).item() == "not_checked"
