@@ -138,7 +138,7 @@ _RULES = (
         "launch.batch",
         "error",
         "The launch files contradict the logged batch.",
-        "Publish the configuration that was run, or say on the command line's record what was overridden.",
+        "Publish the configuration that was run, and what its command line overrode.",
     ),
     Rule(
         "system.unreadable",
