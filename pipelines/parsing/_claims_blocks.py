@@ -174,7 +174,7 @@ def _table_blocks(rows: list[_Row], headings: tuple[str, ...]) -> Iterator[Block
     """Give each cell with a figure as a text of its own: header, label of the row, and the cell."""
     header: tuple[str, ...] = ()
     for row in rows:
-        holds_figures = any(re.search(r"\d", cell) for cell in row.cells[1:])
+        holds_figures = any(re.search(r"(?<![A-Za-z\d.-])\d", cell) for cell in row.cells[1:])
         if row.is_header and not (holds_figures and re.search("[a-z]", row.cells[0], re.IGNORECASE) and not header):
             header = row.cells
             continue

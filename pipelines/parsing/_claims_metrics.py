@@ -91,12 +91,15 @@ _CUES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "bandwidth_ratio",
             r"bandwidth|slower per GPU|slower .{0,30}connection|connection .{0,60}slower|"
-            r"slower than (?:NVLink|the (?:link|connection))",
+            r"slower than (?:inside|NVLink|the (?:link|connection))",
         ),
         ("cost_ratio", r"\bTCO\b|\bcosts?\b|cheaper|price"),
         ("energy_ratio", r"energy|power efficien|performance per watt|perf/W"),
         ("memory_ratio", r"memory"),
-        ("speed_up", r"fast|speed|slow|performance|throughput|inference|training|quick|record|efficien|gain|improve"),
+        (
+            "speed_up",
+            r"fast|speed|slow|performance|throughput|inference|training|quick|record|efficien|gain|improve|compute|FLOP",
+        ),
     ),
     "percent": (
         ("utilisation", r"utili[sz]|\bMFU\b|\bidle\b|occupancy"),

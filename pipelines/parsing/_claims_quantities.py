@@ -215,6 +215,9 @@ def _range(text: str, mentions: list[Mention], first: Numeral, second: Numeral) 
 
 
 def _single(text: str, mentions: list[Mention], numeral: Numeral) -> Quantity | None:
+    if numeral.suffix == "T" and _is_line_rate(numeral.low / 1e12, "T") and _NETWORK_WORD.search(text):
+        rate = numeral.low / 1e12
+        return qualified(text, Quantity(numeral.start, numeral.end, rate, rate, Unit("Tb/s", "data_rate", 125.0)))
     if text[: numeral.start].rstrip().endswith(_CURRENCIES):
         unit, end = Unit("$", "money"), numeral.end
     else:

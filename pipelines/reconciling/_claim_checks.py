@@ -78,6 +78,7 @@ def checks_for(claim: Claim) -> Iterator[str]:
         "bandwidth_ratio": ("cliff",) if _tells_two_tiers(claim) else ("fact",),
         "power_ratio": ("spec_ratio",) if claim.baseline else ("level_power",),
         "memory_ratio": ("spec_ratio",),
+        "ratio": ("spec_ratio",),
         "model_memory": ("model_memory",),
         "rack_ratio": ("document_ratio",),
         "utilisation": ("utilisation",),

@@ -19,6 +19,7 @@ SCOPE_NAMES = {
     "port": "one port",
     "superchip": "one superchip",
     "fabric": "a whole fabric",
+    "pod": "a larger pod",
     "slot": "a slot of 16 lanes",
     "lane": "one lane",
 }

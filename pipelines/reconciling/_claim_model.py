@@ -66,6 +66,8 @@ class Claim:
             return 0.15
         if self.dimension in ("count", "generation", "version", "date", "quotient"):
             return min(rounding, 0.035) if self.half_unit > 0.5 else 0.0
+        if self.dimension == "time":
+            return min(max(0.002, rounding), 0.06)
         if self.comparator in ("more", "less"):
             return 0.03
         return min(max(0.02, rounding), 0.05)

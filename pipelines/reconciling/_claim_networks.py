@@ -16,7 +16,8 @@ def cliff_check(claim: Claim, world: World) -> Check:
     names = members(claim, world)
     products = tuple(name for name in names if name in world.references.platforms) or _products_in(claim, world)
     candidates = []
-    for name in _with_siblings(products):
+    is_named = claim.kind == "platform" and claim.source == "sentence" and claim.subject in products
+    for name in products if is_named else _with_siblings(products):
         inside, outside = _one(world, name, "scale_up_bandwidth", "one"), _one(world, name, "scale_out_bandwidth", None)
         if inside is None or outside is None:
             continue

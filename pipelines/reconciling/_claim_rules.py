@@ -150,7 +150,8 @@ def _misplaced(claim: Claim, check: Check, alternative: Alternative) -> Judgemen
         ratio = (other.low + other.high) / (own.low + own.high)
         factor = f", a factor of {ratio if ratio >= 1 else 1 / ratio:.3g}"
     own_text = f"{own.label}: {told(claim, own)}. " if own is not None else ""
-    text = f"{own_text}The figure is that of {alternative.reading}: {other.label}, {told(claim, other)}{factor}."
+    note = f" ({other.note})" if other.note else ""
+    text = f"{own_text}The figure is that of {alternative.reading}: {other.label}, {told(claim, other)}{note}{factor}."
     strongest = f"True, told of {alternative.reading} ({other.label})."
     judged = _judgement(claim, check, "misplaced", text, own or other, strongest)
     evidence = "; ".join(dict.fromkeys(part for part in (judged.evidence, other.evidence) if part))
@@ -165,29 +166,16 @@ def _beyond_all_known(claim: Claim, check: Check) -> Judgement | None:
             else ""
         )
         factor = check.floor.low / claim.high
-        text = (
-            f"It is {factor:.3g} times below the lowest known: {check.floor.label}, {told(claim, check.floor)}.{known}"
-        )
-        return _judgement(
-            claim,
-            check,
-            "implausible",
-            text,
-            check.floor,
-            f"It would need something {check.floor.low / claim.high:.2g} times below any that is known.",
-        )
+        least = f"{check.floor.label}; the lowest known comes to {told(claim, check.floor)}"
+        text = f"It is {factor:.3g} times below any known: {least}.{known}"
+        strongest = f"It would need something {factor:.2g} times below any that is known."
+        return _judgement(claim, check, "implausible", text, check.floor, strongest)
     if check.ceiling is not None and claim.low > FAR * check.ceiling.high and claim.comparator != "less":
         factor = claim.low / check.ceiling.high
         most = f"{check.ceiling.label}, {told(claim, check.ceiling)}"
         text = f"It is {factor:.3g} times above the highest known: {most}."
-        return _judgement(
-            claim,
-            check,
-            "implausible",
-            text,
-            check.ceiling,
-            f"It would need something {claim.low / check.ceiling.high:.2g} times above any that is known.",
-        )
+        strongest = f"It would need something {factor:.2g} times above any that is known."
+        return _judgement(claim, check, "implausible", text, check.ceiling, strongest)
     return None
 
 
