@@ -203,6 +203,21 @@ def canonical_submitter(name: str) -> str:
     return " + ".join(sorted(names, key=lambda one: (one.casefold(), one)))
 
 
+def is_known_submitter(name: str) -> bool:
+    """Say whether a name, or a spelling of it, is listed."""
+    return _squash(plain(name)) in _organisations_by_key()
+
+
+def listed_spellings() -> Iterator[tuple[str, str, str]]:
+    """Give every spelling that is listed, as kind (submitter, benchmark, accelerator), spelling and the one name."""
+    for name, others in _table("submitter_names.toml")["organisations"].items():
+        yield from (("submitter", spelling, name) for spelling in (name, *others))
+    for older, newest in _BENCHMARK_RENAMES.items():
+        yield from (("benchmark", spelling, newest) for spelling in (older, newest))
+    for part in _table("accelerator_names.toml")["part"]:
+        yield from (("accelerator", spelling, part["model"]) for spelling in part.get("published", ()))
+
+
 @cache
 def _organisations_by_key() -> dict[str, str]:
     organisations = _table("submitter_names.toml")["organisations"]

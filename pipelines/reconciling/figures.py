@@ -11,7 +11,6 @@ from pipelines.reconciling._fact_forms import taken, with_forms
 from pipelines.reconciling.facts import explain_figures
 from pipelines.schemas.facts_core import SpecFacts
 
-MEMORY_VERDICTS = ("agrees", "another_part", "sum_of_node", "host_memory", "too_large", "contradicted", "no_facts")
 COUNT_VERDICTS = (
     "agrees",
     "per_node_for_total",

@@ -51,6 +51,7 @@ class Accelerators(dy.Schema):
     vendor = text("Who makes the part")
     release_year = count("Year of release", unit="year")
     die_count = count("Compute dies in one package", unit="dies")
+    tensorcore_count = count("TensorCores of one TPU chip", unit="cores")
     fp32_vector_teraflops = number("Peak FP32 rate of the vector engine", unit="TFLOP/s", minimum=0)
     tf32_dense_teraflops = number("Peak dense TF32 rate of the matrix engine", unit="TFLOP/s", minimum=0)
     bf16_dense_teraflops = number("Peak dense BF16 rate of the matrix engine", unit="TFLOP/s", minimum=0)

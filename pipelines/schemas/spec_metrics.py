@@ -90,6 +90,7 @@ _ACCELERATOR = [
     Quantity("power_watts", "power", "W", "Rated power of one accelerator"),
     Quantity("die_count", "count", "dies", "Compute dies of one package"),
     Quantity("io_die_count", "count", "dies", "Dies of one package that do not compute"),
+    Quantity("tensorcore_count", "count", "cores", "TensorCores of one TPU chip; names of TPU slices may count them"),
     Quantity("release_year", "count", "year", "Year of release"),
     Quantity("structured_sparsity", "words", None, "Structured sparsity that the matrix engine speeds up"),
 ]
