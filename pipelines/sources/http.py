@@ -263,7 +263,7 @@ class Http:
         """Give the body as it comes; raise where it breaks off, stalls, lasts too long or is too long."""
         read_bytes, deadline = 0, time.monotonic() + self._settings.transfer_seconds
         try:
-            for chunk in response.iter_raw(_CHUNK):
+            for chunk in response.iter_raw():
                 read_bytes += len(chunk)
                 if read_bytes > limit_bytes:
                     raise FetchError(address, None, f"at most {limit_bytes} bytes ({variable})", "more")
@@ -334,8 +334,8 @@ def _next_address(address: str, response: httpx.Response) -> str | None:
 
 
 def _is_revalidated(response: httpx.Response) -> bool:
-    status = response.extensions.get("caching")
-    return status is not None and status.from_cache and status.revalidated
+    status = response.extensions.get("caching", {})
+    return bool(status.get("from_cache") and status.get("revalidated"))
 
 
 def _pause_asked(headers: httpx.Headers, status: int) -> float | None:
