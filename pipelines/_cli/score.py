@@ -38,7 +38,8 @@ def score_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
     else:
         write_rows(scores, form)
     passing = int(scores["would_pass"].sum())
-    say(f"{scores.height} results, {passing} would pass; `rackrecon lint` checks what the rules ask of the files")
+    results = "1 result" if scores.height == 1 else f"{scores.height} results"
+    say(f"{results}, {passing} would pass; `rackrecon lint` checks what the rules ask of the files")
     if tree.skipped_links:
         say(f"{tree.skipped_links} links were passed over")
     return int(Exit.fine if passing == scores.height else Exit.check_failed)
