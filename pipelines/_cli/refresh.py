@@ -28,9 +28,9 @@ def refresh_and_report(paths: Sequence[str], rounds: Sequence[str]) -> int:
         runner = _RunnerWhenNeeded(workshop, stack)
         report = refresh(workshop, [Path(path) for path in paths], rounds, runner, tell)
     _print_parts(report)
-    if not any(part.name == ANSWERS for part in report.failed):
-        print("\n".join(headline(workshop.lake)), flush=True)
-    _print_places(settings)
+    if any(part.name == ANSWERS and part.state != "failed" for part in report.parts):
+        print("\n".join(headline(workshop.lake)))
+        _print_places(settings)
     return int(_exit_code(report))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pipelines._cli.messages import Exit, say
+from pipelines._cli.messages import Exit, UsageError, say
 
 if TYPE_CHECKING:
     from pipelines.settings import Settings
@@ -24,6 +25,7 @@ def serve(settings: Settings, port: int) -> int:
     """Run the webserver and the daemon until interrupted; return the exit code."""
     from pipelines.settings import REPOSITORY
 
+    _refuse_a_taken_port(port)
     environment = {
         **os.environ,
         "DAGSTER_HOME": str(settings.prepare_dagster_home()),
@@ -47,6 +49,18 @@ def serve(settings: Settings, port: int) -> int:
         say("\n".join(log.read_text("utf-8", errors="replace").splitlines()[-_LINES_SHOWN:]))
         return int(Exit.usage)
     return int(Exit.fine)
+
+
+def _refuse_a_taken_port(port: int) -> None:
+    """Say so at once; `dagster dev` would wait without a word."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise UsageError(
+                f"port {port} on {HOST} cannot be used: {error.strerror}; choose another: --port"
+            ) from None
 
 
 def _stop_when_told(server: subprocess.Popen[bytes]) -> None:

@@ -69,7 +69,8 @@ def _runs(lake: Lake, result_id: str) -> pl.DataFrame:
         "run_stop_line",
     )
     judged = lake.scan("mart.runs").filter(pl.col("result_id") == result_id)
-    return judged.join(logged, on=["round", "source_path"], how="left").sort("rank", "source_path").collect()
+    runs = judged.join(logged, on=["round", "source_path"], how="left")
+    return runs.sort("rank", "source_path", nulls_last=True).collect()
 
 
 def _add_score(root: Link, result: dict[str, Any], runs: pl.DataFrame) -> None:

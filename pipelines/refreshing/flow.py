@@ -94,7 +94,8 @@ def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runn
     given = _open_all(workshop, paths, report)
     for round_name in _wanted(workshop, given, only, with_snapshot=not paths):
         report.parts.append(_refresh_round(workshop, round_name, given.get(round_name), runner, tell))
-    report.parts.append(_refresh_answers(workshop, runner, tell))
+    if workshop.lake.partitions("core.sources"):
+        report.parts.append(_refresh_answers(workshop, runner, tell))
     return report
 
 
