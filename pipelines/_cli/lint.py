@@ -37,7 +37,7 @@ def lint_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
     else:
         write_rows(found, form)
     counts = {severity: found.filter(severity=severity).height for severity in ("error", "warning", "info")}
-    say(", ".join(f"{count} {severity}" for severity, count in counts.items()))
+    say(", ".join(f"{severity}s: {count}" for severity, count in counts.items()))
     say(f"Not checked: {'; '.join(NOT_CHECKED)}.")
     return int(Exit.check_failed if counts["error"] else Exit.fine)
 

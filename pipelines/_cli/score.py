@@ -22,6 +22,7 @@ _BASES = {
     "newest": "the newest with this benchmark; --ruleset takes another",
 }
 _FACTORS = {"file": "scaling.json", "recomputed": "recomputed", "not_needed": "not needed", "none": "none"}
+_POINTS = {"exact": "as published", "interpolated": "interpolated", "least": "those of the least published batch size"}
 
 
 def score_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
@@ -137,7 +138,8 @@ def _rcp_line(row: dict[str, Any]) -> str:
     mine = f"{_amount(row['samples_to_converge'])} {unit} ({row['samples_basis']})"
     if row["rcp_mean_samples"] is None:
         return f"{row['rcp']}: {mine}, no reference {at}"
-    limits = f"RCP mean {_amount(row['rcp_mean_samples'])}, minimum {_amount(row['rcp_minimum_samples'])} {at}"
+    mean, least = (_amount(row[name]) for name in ("rcp_mean_samples", "rcp_minimum_samples"))
+    limits = f"RCP mean {mean}, minimum {least} {at} ({_POINTS[row['rcp_mean_source']]})"
     return f"{row['rcp']}: {mine}, {limits}"
 
 

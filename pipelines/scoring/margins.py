@@ -56,11 +56,13 @@ def with_margins(frame: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
     Returns:
         The frame, its rows in their order, with `rcp_mean_samples` and `rcp_minimum_samples` at that batch size,
-        `over_mean_samples` and `over_minimum_samples` (negative: too fast), `over_minimum_evaluations`,
-        `rcp_factor_recomputed` and `rcp_check` as `rcp.recompute_factors` gives them.
+        `rcp_mean_source` (`exact`, `interpolated`, `least` for a smaller batch), `over_mean_samples`,
+        `over_minimum_samples` (negative: too fast), `over_minimum_evaluations`, and `rcp_factor_recomputed` and
+        `rcp_check` as `rcp.recompute_factors` gives them.
     """
     kept = [name for name in frame.columns if name not in ("rcp_factor_recomputed", "rcp_check")]
-    compared = recompute_factors(frame.select(kept), rules).rename({"rcp_reference_samples": "rcp_mean_samples"})
+    names = {"rcp_reference_samples": "rcp_mean_samples", "rcp_reference_source": "rcp_mean_source"}
+    compared = recompute_factors(frame.select(kept), rules).rename(names)
     over_minimum = pl.col("samples_to_converge") - pl.col("rcp_minimum_samples")
     return compared.with_columns(
         over_mean_samples=pl.col("samples_to_converge") - pl.col("rcp_mean_samples"),

@@ -90,8 +90,9 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
     Returns:
         The frame, its rows in their order, with `rcp_reference_samples`, the mean that is compared with (from the
-        pruned points), `rcp_minimum_samples`, the least mean that the t-test accepts, `rcp_factor_recomputed` and
-        `rcp_check`: `passed`, `normalised`, `too_fast`, or `no_point` where nothing could be compared.
+        pruned points), `rcp_reference_source` (`exact`, `interpolated`, `least` or null), `rcp_minimum_samples`, the
+        least mean that the t-test accepts, `rcp_factor_recomputed` and `rcp_check`: `passed`, `normalised`,
+        `too_fast`, or `no_point` where nothing could be compared.
     """
     bracketed = _with_bracket(results, pruned_points()).join(
         rules.benchmarks.filter(pl.col("scaling_mode") == "strong").select(
@@ -119,6 +120,7 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     return compared.select(
         *results.columns,
         "rcp_reference_samples",
+        _source().alias("rcp_reference_source"),
         pl.col("least_acceptable").alias("rcp_minimum_samples"),
         pl.when(pl.col("rcp_check") == "normalised")
         .then(factor)

@@ -55,6 +55,12 @@ def test_margins_over_mean_and_minimum() -> None:
     # At 1,152 the reference runs of v5.0 do not vary, so the minimum is the mean less the allowance.
     row = margins(322560.0 - 23040)
     assert (row["rcp_mean_samples"], row["rcp_minimum_samples"]) == (322560.0, 276480.0)
+    assert [margins(1e6, batch=size)["rcp_mean_source"] for size in (8, 1152, 1248, 99999)] == [
+        "least",
+        "exact",
+        "interpolated",
+        None,
+    ]
     assert (row["over_mean_samples"], row["over_minimum_samples"]) == (-23040.0, 23040.0)
     assert row["over_minimum_evaluations"] == 0.5
     assert row["rcp_factor_recomputed"] == pytest.approx(322560 / 299520, rel=1e-12)
