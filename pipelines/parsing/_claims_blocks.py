@@ -66,6 +66,7 @@ def _line_blocks(text: str, media: Media) -> Iterator[Block]:
     lines = text.splitlines()
     is_code = _code_lines(lines)
     headings: list[str] = []
+    lead = ""
     number = 0
     while number < len(lines):
         line = lines[number]
@@ -87,6 +88,9 @@ def _line_blocks(text: str, media: Media) -> Iterator[Block]:
             block = _prose_block(joined, place, tuple(headings[-2:]), media)
             if block.kind == "heading":
                 headings = [*headings[-3:], block.text]
+            elif block.kind == "item" and lead:
+                block = replace(block, headings=(*block.headings[-1:], lead))
+            lead = lead if block.kind == "item" else (block.text if block.text.endswith(":") else "")
             yield block
 
 

@@ -173,7 +173,8 @@ def subject_of(
     if speaks_of_it and other is not None:
         return other, source
     is_other = best.end <= quantity.start and _CONTRAST.search(text[best.end : quantity.start]) is not None
-    return best, "contrasted" if is_other else "sentence"
+    rivals = {m.name for m in here if m.kind == best.kind and m.name != best.name}
+    return best, "contrasted" if is_other or rivals else "sentence"
 
 
 _CONTRAST = re.compile(

@@ -50,7 +50,7 @@ _COUNT_METRICS = {
     "buildings": "buildings",
 }
 _NETWORK = (
-    r"scale[-\s]out|NICs?\b|SuperNIC|ConnectX|InfiniBand|Ethernet|network|\bports?\b|Quantum|Spectrum-|optical|transceiver|RDMA|RoCE|"
+    r"scale[-\s]out|\bNICs?\b|SuperNIC|ConnectX|InfiniBand|Ethernet|network|\bports?\b|Quantum|Spectrum-|optical|transceiver|RDMA|(?-i:\bRoCE)|"
     r"(?-i:\bEFA\b)|OSFP|QSFP|(?-i:\bLPO\b)|between racks|outside it|outside the|inter-?node|"
     r"east-west|switch(?! system)|Mellanox|BlueField"
 )
@@ -275,7 +275,10 @@ def _nearest_cue(dimension: str, words: str, quantity: Quantity, text: str, is_n
     length = quantity.end - quantity.start
 
     def distance(match: re.Match[str]) -> int:
-        return match.start() - centre - length if match.start() >= centre else int(1.4 * (centre - match.end())) + 1
+        if match.start() >= centre:
+            return match.start() - centre - length
+        belongs_to_item_before = is_near and "," in words[match.end() : centre]
+        return int(1.4 * (centre - match.end())) + 1 + 40 * belongs_to_item_before
 
     if any(metric in ("chip_link_bandwidth", "decompression_bandwidth", "optical_rate") for metric, _ in found):
         return found[0][0]

@@ -81,7 +81,8 @@ _CURRENCIES = ("$", "€", "£")
 _GAP = re.compile(r"\s(?:of|or\sso|of\sthe)\s|\s?-?\s?")
 _SHORT_RATE = re.compile(r"(?P<letter>[GT])(?![\w/])")
 _NETWORK_WORD = re.compile(
-    r"Ethernet|InfiniBand|\bIB\b|NIC|\bport|optic|transceiver|OSFP|QSFP|LPO|network|switch|RoCE|RDMA|ConnectX|Quantum|Spectrum|link|cable",
+    r"Ethernet|InfiniBand|(?-i:\bIB\b|\bNIC|LPO|RoCE)|\bport|optic|transceiver|OSFP|QSFP|network|switch|RDMA|ConnectX|"
+    r"Quantum|Spectrum|link|cable",
     re.I,
 )
 _COMPUTE_ADJECTIVES = re.compile(r"(?:(?:(?:NV|MX)?FP\d{1,2}|BF16|TF32|INT8|AI|dense|sparse|peak|Tensor)[\s-]){1,3}")
@@ -227,6 +228,8 @@ def _single(text: str, mentions: list[Mention], numeral: Numeral) -> Quantity | 
         unit, end = found
     if numeral.kind == "words" and not _word_counts(numeral, unit):
         return None
+    if numeral.high == 1 and unit.dimension == "count":
+        return None
     form: Literal["single", "vague"] = "vague" if numeral.kind == "vague" else "single"
     quantity = Quantity(
         numeral.start,
@@ -269,7 +272,8 @@ def _unit_after(text: str, mentions: list[Mention], numeral: Numeral) -> tuple[U
         return Unit(f"{short['letter']}b/s", "data_rate", factor), short.end()
     times = RATIO_WORDS.match(text, place)
     if times is not None:
-        counted = _noun_after(text, mentions, times.end(), numeral) if _counts_things(text, mentions, times) else None
+        counts = numeral.is_whole and _counts_things(text, mentions, times)
+        counted = _noun_after(text, mentions, times.end(), numeral) if counts else None
         return counted if counted is not None else (Unit("x", "ratio"), times.end())
     counted = _noun_after(text, mentions, start if text[place:start].strip() == "of" else place, numeral)
     if counted is not None:

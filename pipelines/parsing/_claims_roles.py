@@ -24,6 +24,28 @@ def counted_names(mentions: list[Mention], quantities: list[Quantity]) -> set[Me
     }
 
 
+_HELD_AGAINST = re.compile(
+    r"\b(?:than|versus|vs\.?|over|compared (?:to|with)|of(?: the)?|relative to|against)\s"
+    r"(?:the\s|an?\s|(?:prior|previous)\s|\w+'s\s)*$",
+    re.I,
+)
+
+
+def baseline_of(text: str, quantity: Quantity, mentions: list[Mention]) -> Mention | None:
+    """Return the name that a ratio or a percentage is told against: `4x the performance of H100`."""
+    if quantity.unit.dimension not in ("ratio", "percent"):
+        return None
+    after = (m for m in mentions if m.start >= quantity.end)
+    return next((m for m in after if _HELD_AGAINST.search(text[quantity.end : m.start])), None)
+
+
+def baselines_of(text: str, quantities: list[Quantity], mentions: list[Mention]) -> set[Mention]:
+    """Return the names that ratios of a sentence are told against, unless a figure stands right behind one."""
+    found = {baseline_of(text, quantity, mentions) for quantity in quantities}
+    has_figure = {m for m in mentions for q in quantities if 0 <= q.start - m.end <= 4}
+    return {m for m in found if m is not None and m not in has_figure}
+
+
 def workload_of(quantity: Quantity, mentions: list[Mention]) -> str | None:
     """Return the model that a figure of a run is told of.
 

@@ -24,6 +24,8 @@ from pipelines.parsing._claims_patterns import code_figures, inherited_from_befo
 from pipelines.parsing._claims_quantities import find_quantities
 from pipelines.parsing._claims_repeats import link_repeats
 from pipelines.parsing._claims_roles import (
+    baseline_of,
+    baselines_of,
     counted_names,
     is_exercise,
     is_hypothetical,
@@ -164,7 +166,8 @@ def _read_block(reader: _Reader, block: Block) -> None:
             document=reader.document,
         )
         _read_sentence(reader, block, sentence, mentions, around)
-    reader.focus = [*reader.focus, *(m for names in spoken_of for m in names)][-60:]
+    ranked = (m for names in spoken_of for m in sorted(names, key=rank_in_focus, reverse=True))
+    reader.focus = [*reader.focus, *ranked][-60:]
 
 
 def _most_named(blocks: list[Block]) -> tuple[Mention, ...]:
@@ -187,7 +190,7 @@ def _read_sentence(
     apart = no_claims(text)
     quantities = _without_overlap([*special, *quantities], [item.quantity for item in apart])
     meanings = _meanings(text, quantities, block, mentions)
-    counted = counted_names(mentions, quantities)
+    counted = counted_names(mentions, quantities) | baselines_of(text, quantities, mentions)
     for quantity, meaning in zip(quantities, meanings, strict=True):
         if quoted_out(text, quantity) or is_premise(text, quantity, meaning, quantities, meanings):
             continue
@@ -284,26 +287,13 @@ def _about(
         "subject": subject.name if subject else None,
         "subject_kind": subject.kind if subject else None,
         "subject_from": source,
-        "baseline": _baseline(text, quantity, mentions),
+        "baseline": baseline.name if (baseline := baseline_of(text, quantity, mentions)) else None,
         "is_hypothetical": is_hypothetical(text, quantity),
         "is_typical": is_typical(text, quantity),
         "is_universal": is_universal(text, quantity),
         "mentions": names,
         "context": [name for name in around.names() if name not in names][:20],
     }
-
-
-def _baseline(text: str, quantity: Quantity, mentions: list[Mention]) -> str | None:
-    compared = re.compile(
-        r"\b(?:than|versus|vs\.?|over|compared (?:to|with)|of(?: the)?|relative to|against)\s"
-        r"(?:the\s|an?\s|(?:prior|previous)\s|\w+'s\s)*$",
-        re.I,
-    )
-    if quantity.unit.dimension not in ("ratio", "percent"):
-        return None
-    return next(
-        (m.name for m in mentions if m.start >= quantity.end and compared.search(text[quantity.end : m.start])), None
-    )
 
 
 def _beside(text: str, quantity: Quantity, quantities: list[Quantity], meanings: list[Meaning]) -> str:

@@ -132,10 +132,11 @@ def run_checks(claim: Claim, world: World, names: Iterator[str] | tuple[str, ...
     claim out is what it is told of.
     """
     best = _best_reading(claim, world, names)
-    is_named = claim.source not in ("context", "document")
+    is_named = claim.source not in ("context", "document", "contrasted")
     if names is not None or best.verdict == "supported" or is_named or "fact" not in checks_for(claim):
         return best
-    for name in [name for name in claim.context if kind_of(name) in (*PARTS, *PRODUCTS) and name != claim.subject][:6]:
+    others = claim.mentions if claim.source == "contrasted" else claim.context
+    for name in [name for name in others if kind_of(name) in (*PARTS, *PRODUCTS) and name != claim.subject][:6]:
         other = _best_reading(replace(claim, subject=name, kind=kind_of(name)), world, ("fact",))
         if other.verdict == "supported" and claim.dimension not in ("ratio", "percent"):
             return other

@@ -63,6 +63,8 @@ def told_scopes(claim: Claim, name: str, world: World) -> frozenset[str]:
         if claim.kind == "level" and claim.subject in ("node", "rack") and is_of_larger:
             return frozenset({claim.subject})
         return _count_scopes(scope, platform.level if platform else None)
+    if claim.metric == "pcie_bandwidth":
+        return frozenset({"slot", "whole"})
     if claim.metric in ("links", "optical_rate"):
         return frozenset({"accelerator", "port", "whole"})
     if kind == "platform":

@@ -50,7 +50,8 @@ def power_of_count_check(claim: Claim, world: World) -> Check:
     lowest = None
     if floor is not None:
         each, rating = claim.value / count * 1000, floor.low * 1000
-        text = f"{each:,.0f} W each, where the lowest rated part of such systems, in the {floor.subject}, has {rating:,.0f} W"
+        part = f"the lowest rated part of such systems, in the {floor.subject}"
+        text = f"{each:,.0f} W each, where {part}, has {rating:,.0f} W"
         lowest = Candidate(
             text,
             floor.low * count,

@@ -59,7 +59,7 @@ def _firm(world: World, name: str, metric: str, scope: str) -> Reference | None:
 
 
 _RATIO_METRICS = (
-    (r"\bpower\b|\bkW\b|energy", ("power",)),
+    (r"\bpower\b|\bk?W\b|(?<=\d)W\b|\bdraws?\b|\bTDP\b|energy", ("power",)),
     (r"memory bandwidth", ("memory_bandwidth",)),
     (r"\bHBM\b|memory", ("memory_capacity", "fast_memory")),
     (r"bandwidth", ("scale_up_bandwidth", "scale_out_bandwidth", "memory_bandwidth")),

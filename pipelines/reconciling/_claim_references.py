@@ -267,7 +267,7 @@ def _from_workloads() -> Iterator[Reference]:
 def _platforms(
     facts: list[Reference], spec_facts: pl.DataFrame | None, platforms: pl.DataFrame | None
 ) -> Iterator[Platform]:
-    parts: dict[str, str] = {}
+    parts: dict[str, str] = {"GB200 Superchip": "GB200"}
     vendors: dict[str, str] = {}
     if spec_facts is not None:
         for row in spec_facts.filter(pl.col("quantity") == "accelerator").iter_rows(named=True):

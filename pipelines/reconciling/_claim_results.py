@@ -80,6 +80,8 @@ def speaks_of_a_run(claim: Claim) -> bool:
         return False
     if "time_to_train" in claim.beside or any(kind_of(name) is None and "-v" in name for name in claim.mentions):
         return True
+    if claim.low < 64 and claim.scope != "rack":
+        return False
     about_rounds = any("-v" in name and kind_of(name) is None for name in claim.context) or any(
         name in BENCHMARKS for name in (*claim.mentions, *claim.context)
     )

@@ -159,6 +159,8 @@ def _misplaced(claim: Claim, check: Check, alternative: Alternative) -> Judgemen
 
 
 def _beyond_all_known(claim: Claim, check: Check) -> Judgement | None:
+    if claim.dimension == "count" and claim.source in ("context", "document"):
+        return None
     if check.floor is not None and claim.high * FAR < check.floor.low and claim.comparator != "more":
         known = (
             f" Known: {'; '.join(f'{c.label} {told(claim, c)}' for c in check.candidates[:3])}."
@@ -218,6 +220,8 @@ def _mismatch(claim: Claim, check: Check, firm: list[Candidate]) -> Judgement:
         and claim.is_explicit
         and claim.kind not in ("level", "link", None)
         and not claim.is_vague
+        and not claim.is_typical
+        and not (claim.dimension == "count" and claim.is_universal and claim.scope is None)
         and error >= max(DOUBT * claim.tolerance, 0.1 if claim.dimension != "count" else 0.01)
     )
     strongest = f"Within {error:.0%} of {best.label}; it names no reading under which it holds."

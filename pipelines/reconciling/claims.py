@@ -52,7 +52,7 @@ class Scored:
         )
 
 
-SCORED = Scored(documents=4, right=80, wrong=1, told=76, missed=3)
+SCORED = Scored(documents=4, right=79, wrong=1, told=76, missed=3)
 """Kept equal to the measurement by `tests/golden/test_claims.py`."""
 
 DOCUMENT_COLUMNS: dict[str, Any] = {

@@ -50,6 +50,7 @@ def one(text: str, media: Media = "text") -> dict[str, Any]:
         ("It keeps a head dimension of 128.", "128", "", "head_dimension"),
         ("The cache takes 131,072 bytes per token.", "131072", "B/token", "kv_bytes_per_token"),
         ("The switch carries 1.6T optics per port.", "1.6", "Tb/s", "scale_out_bandwidth"),
+        ("It is 1.5x GPU performance.", "1.5", "x", "speed_up"),
         ("The rack costs $2-3 million.", "2000000-3000000", "$", "price"),
     ],
 )
@@ -110,6 +111,7 @@ def test_several_and_thousands_are_ranges() -> None:
         "One rack is not two tiers.",
         "The era of “tens of thousands of GPUs” began.",
         "A few racks stand there.",
+        "It is 1 GPU.",
         "See https://example.org/v2/900 for more.",
     ],
 )
@@ -167,6 +169,23 @@ def test_the_subject_is_the_product_not_the_parts_that_it_counts() -> None:
 def test_a_rival_that_is_only_compared_with_is_not_the_subject() -> None:
     row = read("CloudMatrix 384 came out. It provides 300 BF16 PFLOPs, competing with the GB200 NVL72.")[0]
     assert (row["subject"], row["precision"]) == ("CloudMatrix 384", "BF16")
+
+
+def test_items_under_a_line_that_ends_in_a_colon_speak_of_what_it_names() -> None:
+    rows = read(
+        "The B200 has:\n\n- 192 GB of HBM3e\n- 8 TB/s of memory bandwidth\n\nThe H200 has:\n\n- 141 GB", "markdown"
+    )
+    assert [(row["value"], row["subject"]) for row in rows] == [("192", "B200"), ("8", "B200"), ("141", "H200")]
+
+
+def test_a_name_that_a_ratio_is_told_against_does_not_bear_other_figures() -> None:
+    rows = read("The GB300 NVL72 has 4x the performance of H100. It holds 279 GB per GPU.")
+    assert rows[-1]["subject"] == "GB300 NVL72"
+
+
+def test_words_within_words_are_no_cue() -> None:
+    row = one("The B200 is processing its technical data from HBM at 8 TB/s.")
+    assert (row["value"], row["metric"]) == ("8", "memory_bandwidth")
 
 
 @pytest.mark.parametrize(

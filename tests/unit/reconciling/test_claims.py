@@ -181,6 +181,8 @@ def test_a_misplaced_figure_names_its_factor_and_where_it_belongs() -> None:
         ("2,496 does not divide by 72.", "supported"),
         ("2,448 does not divide by 72.", "contradicted"),
         ("100,000 GPUs in NVL72 racks need 30 MW.", "implausible"),
+        ("A GB200 NVL72 rack holds 20,736 TB of HBM.", "contradicted"),
+        ("Unlike the H100, the B200 has 80 GB of memory.", "misplaced"),
     ],
 )
 def test_single_sentences(text: str, verdict: str, inputs: Inputs) -> None:
