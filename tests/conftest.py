@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The time of one example tells how busy a shared machine is, not whether the code is right.
+settings.register_profile("no_deadline", deadline=None)
+settings.load_profile("no_deadline")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -3,6 +3,9 @@
 A family is one workload on one part, precision, software round and layout. Both models have two parameters, so a fit
 is the solution of two normal equations; leaving runs out takes their terms off the sums, without a loop.
 
+Where all members of a family run the same number of micro-batches, as small models do that fit one in a step, only the
+sum of the two parts of a step is known: the step itself, for that number and no other.
+
 Columns of a member: `family, member, pipeline_slots, step_seconds, data_parallel, accelerator_count,
 global_batch_size`, and `eval_seconds` and `remainder_seconds`, null where a log does not tell them.
 """
@@ -11,21 +14,24 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.modelling.least_squares import two_parameters
 from pipelines.modelling.step_time import samples_per_second_per_accelerator, step_seconds
 
 PARAMETERS = (
     "micro_batch_seconds",
     "fixed_seconds",
+    "even_slots",
+    "even_step_seconds",
     "eval_base_seconds",
     "eval_per_replica_seconds",
     "other_seconds",
 )
-"""What a fit gives: a and b of the step, c0 and c1 of an evaluation c0 + c1 / DP, the mean of the remainder."""
-
-_LEAST_DETERMINANT = 1e-9
-"""Share of the largest possible determinant below which sizes are too alike to tell two parameters apart."""
+"""What a fit gives: a and b of the step, or else the step at one number of slots; c0 and c1 of an evaluation
+c0 + c1 / DP; the mean of the remainder."""
 
 _SUMS = ("n", "xx", "xy", "yy", "x", "y", "eval_n", "eval_z", "eval_zz", "eval_t", "eval_zt", "rest_n", "rest_t")
+_SAME_SLOTS = 1e-6
+"""Share by which two numbers of slots may differ and still be the same."""
 
 
 def fit(members: pl.LazyFrame) -> pl.LazyFrame:
@@ -110,31 +116,37 @@ def _with_sums(members: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+def calibrated_step_seconds(slots: pl.Expr) -> pl.Expr:
+    """Return the time of a step of so many slots by the parameters of a fit; null where they do not tell it."""
+    is_even = (slots / pl.col("even_slots") - 1).abs() < _SAME_SLOTS
+    return pl.coalesce(step_seconds(slots), pl.when(is_even).then(pl.col("even_step_seconds")))
+
+
 def _solve(sums: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the parameters that the sums determine, null where they determine none, and how many members they hold."""
-    a, b = _two_parameters("xx", "xy", "yy", "x", "y", "n")
-    per_replica, base = _two_parameters("eval_zz", "eval_z", "eval_n", "eval_zt", "eval_t", "eval_n")
+    """Add the parameters that the sums determine, null where they determine none, and how many members they hold.
+
+    Evaluations that all had the same number of replicas tell c0 from c1 no more than any: as their work is spread over
+    the replicas, it is then all in c1.
+    """
+    a, b = two_parameters("xx", "xy", "yy", "x", "y", "n")
+    per_replica, base = two_parameters("eval_zz", "eval_z", "eval_n", "eval_zt", "eval_t", "eval_n")
+    is_even, has_eval = (pl.col("n") > 1.5) & a.is_null(), pl.col("eval_n") > 0.5
     return sums.with_columns(
         fitted_count=pl.col("n").round().cast(pl.Int64),
         micro_batch_seconds=a,
         fixed_seconds=b,
-        eval_base_seconds=base,
-        eval_per_replica_seconds=per_replica,
+        even_slots=pl.when(is_even).then(pl.col("x") / pl.col("y")),
+        even_step_seconds=pl.when(is_even).then(pl.col("y") / pl.col("yy")),
+        eval_base_seconds=pl.coalesce(base, pl.when(has_eval).then(0.0)),
+        eval_per_replica_seconds=pl.coalesce(
+            per_replica, pl.when(has_eval).then(pl.col("eval_zt") / pl.col("eval_zz"))
+        ),
         other_seconds=pl.when(pl.col("rest_n") > 0.5).then(pl.col("rest_t") / pl.col("rest_n")),
     ).drop(_SUMS)
 
 
-def _two_parameters(uu: str, uv: str, vv: str, ut: str, vt: str, n: str) -> tuple[pl.Expr, pl.Expr]:
-    """Return p and q of the least squares of p u + q v against t, null where u and v are too alike."""
-    determinant = pl.col(uu) * pl.col(vv) - pl.col(uv) ** 2
-    is_determined = (pl.col(n) > 1.5) & (determinant > _LEAST_DETERMINANT * pl.col(uu) * pl.col(vv))
-    p = (pl.col(ut) * pl.col(vv) - pl.col(vt) * pl.col(uv)) / determinant
-    q = (pl.col(vt) * pl.col(uu) - pl.col(ut) * pl.col(uv)) / determinant
-    return pl.when(is_determined).then(p), pl.when(is_determined).then(q)
-
-
 def _step_error() -> pl.Expr:
-    return percent_error(step_seconds(pl.col("pipeline_slots")), pl.col("step_seconds"))
+    return percent_error(calibrated_step_seconds(pl.col("pipeline_slots")), pl.col("step_seconds"))
 
 
 def _in_sample(members: pl.LazyFrame, fitted: pl.LazyFrame) -> pl.LazyFrame:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from pipelines.modelling.step_time import pipeline_slots, step_seconds
+from pipelines.modelling.calibration import calibrated_step_seconds
+from pipelines.modelling.step_time import pipeline_slots
 
 _ROUNDING = 1e-9
 """Share of a target that is taken for rounding: a run that is met exactly is met."""
@@ -23,10 +24,13 @@ def evaluation_count(samples: pl.Expr) -> pl.Expr:
     """Return the evaluations on the way to a number of samples, at least one, not always whole.
 
     Needs `first_eval_samples` and `eval_interval_samples` as logged: they differ between rounds and submitters. An
-    interval that is unknown, as where a run evaluated once, counts one evaluation.
+    interval that is unknown, as where a run evaluated once, counts one evaluation. Where a log does not say how far
+    the first one was, they are as many to a sample as in the run: `eval_count` to `samples_to_converge`.
     """
     later = (samples - pl.col("first_eval_samples")) / pl.col("eval_interval_samples")
-    return pl.max_horizontal(1.0, 1.0 + later.fill_null(0.0))
+    stated = pl.when(pl.col("first_eval_samples").is_not_null()).then(1.0 + later.fill_null(0.0))
+    as_in_the_run = pl.col("eval_count") * samples / pl.col("samples_to_converge")
+    return pl.max_horizontal(1.0, pl.coalesce(stated, as_in_the_run))
 
 
 def train_seconds(steps: pl.Expr, step_seconds: pl.Expr, evaluations: pl.Expr) -> pl.Expr:
@@ -48,7 +52,7 @@ def predict(runs: pl.DataFrame) -> pl.DataFrame:
     The official minutes take `converging_samples`, beside them those at `expected_samples`, what the reference needs;
     the clock takes the steps and evaluations of the run itself.
     """
-    stepped = runs.with_columns(predicted_step_seconds=step_seconds(pipeline_slots()))
+    stepped = runs.with_columns(predicted_step_seconds=calibrated_step_seconds(pipeline_slots()))
     steps = pl.col("step_count")
     return stepped.with_columns(
         predicted_minutes=_minutes_to(pl.col("converging_samples")),

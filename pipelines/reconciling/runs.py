@@ -13,6 +13,7 @@ from pipelines.modelling.racks import racks_by_division, racks_by_replica
 from pipelines.modelling.time_to_train import predict
 from pipelines.reconciling.members import ExpectedProgress, language_model_results
 from pipelines.reconciling.sizing import least_replicas
+from pipelines.reconciling.transfers import transferred
 from pipelines.reconciling.wording import explanation, interval_basis, no_estimate_reason, verdict
 from pipelines.schemas.mart import Calibrations, ReconciledRuns
 
@@ -26,6 +27,7 @@ def reconcile(
     runs_mart: pl.DataFrame,
     launches: pl.DataFrame,
     systems: pl.DataFrame,
+    accelerators: pl.DataFrame,
     expected_progress: ExpectedProgress,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return `mart.calibrations` and `mart.reconciled_runs`.
@@ -36,16 +38,23 @@ def reconcile(
         runs_mart: `mart.runs` of the same rounds: which runs count, and where the same log was published first.
         launches: `core.launches`.
         systems: `core.systems`.
+        accelerators: `mart.accelerators`.
         expected_progress: adds `expected_samples` to a frame with `round, benchmark, global_batch_size`, as
             `scoring.rcp.expected_progress` does.
     """
-    known = language_model_results(results, runs_core, runs_mart, launches, systems, expected_progress)
+    known = language_model_results(results, runs_core, runs_mart, launches, systems, accelerators, expected_progress)
+    return reconcile_known(known, expected_progress)
+
+
+def reconcile_known(known: pl.DataFrame, expected_progress: ExpectedProgress) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the same from `members.language_model_results`."""
     members = known.filter("is_member")
     fits = calibration.fit(members.lazy()).collect()
     reconciled = (
         _with_predictions(known, members)
-        .pipe(_with_intervals, members)
         .pipe(_with_family, fits)
+        .pipe(_with_intervals, members)
+        .join(transferred(known), on="result_id", how="left")
         .pipe(_with_racks, expected_progress)
         .pipe(_with_network, fits)
         .with_columns(
@@ -64,20 +73,39 @@ def reconcile(
     )
 
 
+_SHARED = [
+    "benchmark",
+    "accelerator",
+    "precision",
+    "software_round",
+    "layout",
+    "replica_accelerator_count",
+    "peak_tflops",
+    "micro_batch",
+]
+"""What all members of a family have in common."""
+
+
 def _calibrations(fits: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
     """Describe each family by what its members share."""
-    shared = ["accelerator", "precision", "software_round", "layout", "replica_accelerator_count", "peak_tflops"]
     families = members.group_by("family").agg(
-        pl.col("benchmark").first(),
-        *(pl.col(name).first() for name in shared),
-        pl.col("micro_batch").first(),
-        slots_count=pl.col("pipeline_slots").n_unique(),
+        *(pl.col(name).first() for name in _SHARED),
+        submitters=pl.col("submitter_folder").unique().sort().str.join(", "),
+        step_basis=pl.col("step_basis").unique().sort().str.join(", "),
+        rounds=pl.col("round").unique().sort().str.join(", "),
+        nic_gigabytes_per_second=pl.when(pl.col("nic_available_gigabytes_per_second").n_unique() == 1).then(
+            pl.col("nic_available_gigabytes_per_second").first()
+        ),
     )
     described = (
         fits.join(families, on="family")
         .join(workloads.frame(), on="benchmark")
         .with_columns(
             workload=pl.col("benchmark"),
+            form=pl.when(pl.col("micro_batch_seconds").is_not_null())
+            .then(pl.lit("two_parameters"))
+            .when(pl.col("even_step_seconds").is_not_null())
+            .then(pl.lit("one_step_time")),
             efficiency=flops.micro_batch_efficiency(pl.col("micro_batch_seconds"), CONVENTION),
             flops_convention=pl.lit(CONVENTION),
             peak_basis=pl.when(pl.col("peak_tflops").is_not_null()).then(
@@ -111,7 +139,11 @@ def _with_intervals(rows: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
         )
     )
     share = pl.col("half_width_percent") / 100
-    return rows.join(widths, on=["family", "member"], how="left").with_columns(
+    has_prediction = pl.col("predicted_minutes").is_not_null()
+    joined = rows.join(widths, on=["family", "member"], how="left").with_columns(
+        half_width_percent=pl.when(has_prediction).then(pl.col("half_width_percent"))
+    )
+    return joined.with_columns(
         predicted_low_minutes=pl.col("predicted_minutes") * (1 - share).clip(lower_bound=0.0),
         predicted_high_minutes=pl.col("predicted_minutes") * (1 + share),
         interval_basis=interval_basis(),
@@ -129,23 +161,29 @@ def _with_family(rows: pl.DataFrame, fits: pl.DataFrame) -> pl.DataFrame:
         .group_by("result_id")
         .agg(largest_other=pl.col("size").max())
     )
+    is_untested = pl.col("is_mixture") & pl.col("leave_one_out_mape_percent").is_null()
+    predictions = [name for name in rows.columns if name.startswith("predicted_")]
     return (
         rows.join(sizes, on="family", how="left")
         .join(others, on="result_id", how="left")
         .with_columns(
             extrapolation_ratio=pl.col("accelerator_count") / pl.col("largest_other"),
-            no_prediction_reason=pl.when(pl.col("predicted_minutes").is_null()).then(_no_prediction_reason()),
+            is_untested=is_untested.fill_null(value=False),
         )
+        .with_columns(pl.when(~pl.col("is_untested")).then(pl.col(name)).alias(name) for name in predictions)
+        .with_columns(no_prediction_reason=pl.when(pl.col("predicted_minutes").is_null()).then(_no_prediction_reason()))
     )
 
 
 def _no_prediction_reason() -> pl.Expr:
     others = pl.col("family_size") - 1
-    too_few = pl.format("its family has {} other result(s), and two of different size are needed", others)
+    too_few = pl.format("its family has {} other result(s), and two that tell its step are needed", others)
+    untested = "a mixture of experts, and its family has too few results to test a prediction on"
     return pl.coalesce(
         "not_modelled_reason",
+        pl.when("is_untested").then(pl.lit(untested)),
         pl.when(pl.col("family_size").is_null()).then(pl.lit("its log was first published under another family")),
-        pl.when(pl.col("micro_batch_seconds").is_null()).then(too_few),
+        pl.when(calibration.calibrated_step_seconds(pl.col("pipeline_slots")).is_null()).then(too_few),
         pl.when(pl.col("eval_base_seconds").is_null()).then(
             pl.lit("too few logs of the family time their evaluations")
         ),

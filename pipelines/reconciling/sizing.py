@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from pipelines.modelling.time_to_train import batch_candidates, least_data_parallel, predict
-from pipelines.reconciling.members import ExpectedProgress
+from pipelines.reconciling.members import ExpectedProgress, samples_per_unit
 
 _NEEDS_KEYS = ["round", "benchmark", "global_batch_size"]
 
@@ -15,8 +15,9 @@ def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> p
 
     Args:
         runs: one row a target: `target, target_minutes, batch_least, batch_most`, the parameters of a fit, the
-            parallelism of a replica, the evaluations as logged, `round` and `benchmark`, and `excess`, the samples
-            that the run needed over those that the reference needs: other batches are taken to need as much more.
+            parallelism of a replica, the evaluations as logged, `round`, `benchmark` and the unit that it counts
+            progress in, and `excess`, the samples that the run needed over those that the reference needs: other
+            batches are taken to need as much more.
         expected_progress: adds what the reference needs at a batch size.
 
     Returns:
@@ -28,6 +29,7 @@ def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> p
     needs = expected_progress(candidates.select(_NEEDS_KEYS).unique(maintain_order=True))
     timed = (
         candidates.join(needs.select(*_NEEDS_KEYS, "expected_samples"), on=_NEEDS_KEYS)
+        .with_columns(expected_samples=pl.col("expected_samples") * samples_per_unit())
         .with_columns(converging_samples=pl.col("expected_samples") * pl.col("excess"))
         .pipe(predict)
     )

@@ -32,6 +32,14 @@ def verdict() -> pl.Expr:
 def explanation() -> pl.Expr:
     """Return the time, then the racks, then the network, each where there is something to say."""
     no_prediction = pl.format("No prediction: {}.", "no_prediction_reason")
+    transfer = pl.format(
+        "By the efficiency of other parts its step is {} s, {} % off; such guesses miss by {} % on average.",
+        pl.col("transfer_step_seconds").round(3),
+        _signed(pl.col("transfer_residual_percent")),
+        pl.col("transfer_mape_percent").round(1),
+    )
+    no_prediction = pl.concat_str(no_prediction, transfer, separator=" ", ignore_nulls=True)
+    no_prediction = pl.when(pl.col("no_prediction_reason").is_not_null()).then(no_prediction)
     time = pl.format(
         "{} min reported, {} min predicted with this result held out ({} %){}.",
         pl.col("score_minutes").round(2),
@@ -63,12 +71,14 @@ def no_estimate_reason() -> pl.Expr:
     return (
         pl.when(size == 1)
         .then(pl.lit("one result: two parameters cannot be told apart"))
+        .when(pl.col("micro_batch_seconds").is_null() & (size == 2))
+        .then(pl.lit("two results of one number of micro-batches: only their step is known, and no error of it"))
         .when(pl.col("micro_batch_seconds").is_null())
-        .then(pl.lit("all results run the same number of micro-batches: two parameters cannot be told apart"))
+        .then(pl.lit("all results run the same number of micro-batches: only their step is known, not its two parts"))
         .when(size == 2)
         .then(pl.lit("two results are met exactly by two parameters: no error can be estimated"))
         .when(pl.col("leave_one_out_mape_percent").is_null())
-        .then(pl.lit("without some result the others do not determine two parameters"))
+        .then(pl.lit("without some result the others do not tell its step"))
     )
 
 

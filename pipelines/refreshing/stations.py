@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.parsing.spec_sheets.registry import read_registry
 from pipelines.quality.apart import SUITES
 from pipelines.quality.consistency import score_follows_from_runs
 from pipelines.quality.outcomes import outcomes_frame
+from pipelines.reconciling.facts import reconcile_facts
 from pipelines.reconciling.gathering import gather_findings
+from pipelines.reconciling.modelled import MODELLED, modelling_tables
 from pipelines.reconciling.racks import audit_racks
-from pipelines.reconciling.runs import reconcile
 from pipelines.refreshing.answers import Answers, Frames, Station
 from pipelines.scoring.rcp import expected_progress
 from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
 from pipelines.scoring.runs import judge_runs
+from pipelines.sources.registry import registry_files
 
 _SCORING = ("scoring", "parsing/names.py", "schemas/findings.py")
 _RECONCILING = ("reconciling", "modelling", "scoring")
@@ -40,16 +43,31 @@ def _audit(frames: Frames) -> Answers:
     return Answers({"mart.rack_audit": audit_racks(frames["core.systems"], frames["core.launches"])})
 
 
-def _reconcile(frames: Frames) -> Answers:
-    calibrations, reconciled = reconcile(
-        frames["mart.results"],
-        frames["core.runs"],
-        frames["mart.runs"],
-        frames["core.launches"],
-        frames["core.systems"],
-        expected_progress,
+def _resolve(_: Frames) -> Answers:
+    registry = read_registry(registry_files())
+    facts = reconcile_facts(registry.facts, registry.subject_frame, registry.containments)
+    return Answers(
+        {
+            "mart.accelerators": facts.accelerators,
+            "mart.platforms": facts.platforms,
+            "mart.resolved_facts": facts.resolved,
+            "mart.fact_conflicts": facts.conflicts,
+        }
     )
-    return Answers({"mart.calibrations": calibrations, "mart.reconciled_runs": reconciled})
+
+
+def _model(frames: Frames) -> Answers:
+    return Answers(
+        modelling_tables(
+            results=frames["mart.results"],
+            runs_core=frames["core.runs"],
+            runs_mart=frames["mart.runs"],
+            launches=frames["core.launches"],
+            systems=frames["core.systems"],
+            accelerators=frames["mart.accelerators"],
+            expected_progress=expected_progress,
+        )
+    )
 
 
 def _check(frames: Frames) -> Answers:
@@ -73,13 +91,20 @@ _SCORED_FROM = ("core.runs", "mart.runs", "core.systems", "core.scaling_factors"
 STATIONS: tuple[Station, ...] = (
     Station("judge_runs", ("core.runs", "core.systems"), ("mart.runs",), _SCORING, _judge),
     Station("score_results", _SCORED_FROM, ("mart.results",), _SCORING, _score),
+    Station(
+        "resolve_facts",
+        (),
+        ("mart.accelerators", "mart.platforms", "mart.resolved_facts", "mart.fact_conflicts"),
+        ("reconciling", "parsing/spec_sheets", "parsing/names.py", "sources/registry"),
+        _resolve,
+    ),
     Station("audit_racks", ("core.systems", "core.launches"), ("mart.rack_audit",), _RECONCILING, _audit),
     Station(
-        "reconcile_runs",
-        ("mart.results", "core.runs", "mart.runs", "core.launches", "core.systems"),
-        ("mart.calibrations", "mart.reconciled_runs"),
+        "model_runs",
+        ("mart.results", "core.runs", "mart.runs", "core.launches", "core.systems", "mart.accelerators"),
+        MODELLED,
         _RECONCILING,
-        _reconcile,
+        _model,
     ),
     Station(
         "check_answers",

@@ -17,6 +17,8 @@ RACK_VERDICTS = ("whole", "explained", "ambiguous", "part_rack", "contradicted",
 ACTIVE_REASONS = ("replica", "spare_trays", "replica_or_spare_trays", "not_explained")
 CHECK_STATUSES = ("passed", "failed", "errored")
 RUN_VERDICTS = ("as_predicted", "slower_than_predicted", "faster_than_predicted", "no_interval", "not_predicted")
+CALIBRATION_FORMS = ("two_parameters", "one_step_time")
+STEP_BASES = ("logged", "throughput")
 NIC_VERDICTS = ("enough", "not_enough", "too_close_to_call")
 CLAIM_VERDICTS = (
     "supported",
@@ -159,20 +161,30 @@ class RackAudit(dy.Schema):
 class Calibrations(dy.Schema):
     """A step-time fit; one row per workload, accelerator, precision, layout and software round.
 
-    t = a (m + (PP - 1) / VP) + b, weighted least squares on relative error. An error that cannot be estimated is null.
+    t = a (m + (PP - 1) / VP) + b, weighted least squares on relative error. Where all members run the same number of
+    micro-batches only the step itself is known. An error that cannot be estimated is null.
     """
 
-    family = key("Readable name: workload/accelerator/precision/software round[/layout]")
+    family = key(
+        "Readable name: workload/accelerator/precision/software round/layout, and of mixtures of experts the submitter"
+    )
     workload = text("Benchmark", nullable=False)
     accelerator = text("Part", nullable=False)
     precision = text("Precision of the matrix multiplications", nullable=False)
     software_round = text("Round whose software the runs used", nullable=False)
-    layout = text("TP, CP, PP, VP and micro-batch that all members share", nullable=False)
+    layout = text("TP, CP, PP, VP, EP where set, and micro-batch that all members share", nullable=False)
+    rounds = text("Rounds that the members were submitted to", nullable=False)
+    submitters = text("Submitter folders of the members", nullable=False)
+    step_basis = text("What the step times were read from: logged, throughput, or both", nullable=False)
+    nic_gigabytes_per_second = number("NIC bandwidth of one accelerator; null where the members differ", unit="GB/s")
+    form = text("What the members tell; null where they tell nothing", one_of=CALIBRATION_FORMS)
     n = count("Distinct results fitted", nullable=False, minimum=1)
     accelerator_count_least = count("Smallest member", unit="accelerators")
     accelerator_count_most = count("Largest member", unit="accelerators")
     micro_batch_seconds = number("a: time of one micro-batch on one pipeline", unit="s")
     fixed_seconds = number("b: time per step that does not depend on the micro-batches", unit="s")
+    even_slots = number("m + (PP - 1) / VP that all members share; null where they differ")
+    even_step_seconds = number("Time of a step of so many; null where they differ", unit="s")
     efficiency = number("Model FLOPs of a micro-batch over peak dense FLOPs in a; convention below")
     flops_convention = text("causal, full or 6n", nullable=False)
     peak_basis = text("Peak that the efficiency is taken against")
@@ -202,7 +214,7 @@ class ReconciledRuns(dy.Schema):
     accelerator = text("Part")
     accelerator_count = count("Accelerators of the system", unit="accelerators")
     precision = text("Precision of the run")
-    layout = text("Parallelism of one model replica: TP, CP, PP, VP and micro-batch")
+    layout = text("Parallelism of one model replica: TP, CP, PP, VP, EP where set, and micro-batch")
     data_parallel = count("Model replicas (DP)", unit="replicas")
     replica_accelerator_count = count("Accelerators of one model replica: TP x CP x PP", unit="accelerators")
     global_batch_size = count("Samples per step", unit="samples")
@@ -226,6 +238,11 @@ class ReconciledRuns(dy.Schema):
     samples_to_converge = number("Samples that the run needed")
     predicted_step_seconds = number("Step time, this result held out", unit="s")
     step_median_seconds = number("Step time as logged", unit="s")
+    step_seconds = number("Step time that fits use: as logged, else batch over logged throughput", unit="s")
+    step_basis = text("Which of these it is", one_of=STEP_BASES)
+    transfer_step_seconds = number("Step time by the efficiency of the benchmark's other parts", unit="s")
+    transfer_residual_percent = number("That over step_seconds, minus one", unit="%")
+    transfer_mape_percent = number("Mean absolute error of such guesses over the benchmark's results", unit="%")
     family = text("Calibration family")
     family_size = count("Members of the family")
     leave_one_out_mape_percent = number("Held-out error of the family; null where it cannot be estimated", unit="%")

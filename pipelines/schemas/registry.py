@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.schemas import core, mart, raw
+from pipelines.schemas import core, facts_mart, mart, modelling_mart, raw
 
 if TYPE_CHECKING:
     import dataframely as dy
@@ -51,9 +51,14 @@ _ALL = (
     Table("core.parse_findings", core.ParseFindings, by_round=True, in_snapshot=True),
     Table("mart.runs", mart.Runs, by_round=False),
     Table("mart.results", mart.Results, by_round=False),
+    Table("mart.accelerators", facts_mart.Accelerators, by_round=False),
+    Table("mart.platforms", facts_mart.Platforms, by_round=False),
+    Table("mart.resolved_facts", facts_mart.ResolvedFacts, by_round=False),
+    Table("mart.fact_conflicts", facts_mart.FactConflicts, by_round=False),
     Table("mart.rack_audit", mart.RackAudit, by_round=False),
     Table("mart.calibrations", mart.Calibrations, by_round=False),
     Table("mart.reconciled_runs", mart.ReconciledRuns, by_round=False),
+    Table("mart.transfers", modelling_mart.Transfers, by_round=False),
     Table("mart.checks", mart.Checks, by_round=False),
     Table("mart.findings", mart.Findings, by_round=False),
 )

@@ -17,6 +17,7 @@ _HEADLINE: dict[str, Any] = {
     "context_parallel": 2,
     "pipeline_parallel": 8,
     "virtual_pipeline": 8,
+    "expert_parallel": 1,
     "data_parallel": 39,
     "micro_batch": 1,
     "global_batch_size": 1248,
@@ -40,7 +41,7 @@ def make_runs() -> MakeRuns:
         rows = pl.DataFrame(
             {name: value if isinstance(value, list) else [value] * height for name, value in columns.items()}
         )
-        model = workloads.frame().filter(benchmark="llama31_405b").drop("not_validated_reason")
+        model = workloads.frame().filter(benchmark="llama31_405b")
         return rows.join(model, how="cross")
 
     return make

@@ -55,3 +55,11 @@ def test_shares_of_a_step(make_runs: Callable[..., pl.DataFrame]) -> None:
 def test_layout_names_the_replica(make_runs: Callable[..., pl.DataFrame]) -> None:
     assert make_runs().select(parallelism.layout()).item() == "tp4-cp2-pp8-vp8-mb1"
     assert make_runs().with_columns(micro_batch=pl.lit(None)).select(parallelism.layout()).item() is None
+
+
+def test_experts_take_no_accelerators_of_their_own(make_runs: Callable[..., pl.DataFrame]) -> None:
+    spread = make_runs(expert_parallel=8)
+    assert parallelism.require_world(spread).height == 1
+    assert spread.select(parallelism.layout()).item() == "tp4-cp2-pp8-vp8-ep8-mb1"
+    with pytest.raises(parallelism.WorldSizeError, match="5 does not divide the 312 accelerators of a pipeline stage"):
+        parallelism.require_world(make_runs(expert_parallel=5))

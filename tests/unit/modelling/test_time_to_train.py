@@ -11,12 +11,18 @@ from hypothesis import strategies as st
 from pipelines.modelling import time_to_train
 
 
-def evaluations(samples: int, first: int | None, interval: int | None) -> float:
-    row = pl.DataFrame(
-        {"samples": [samples], "first_eval_samples": [first], "eval_interval_samples": [interval]},
-        schema={"samples": pl.Int64, "first_eval_samples": pl.Int64, "eval_interval_samples": pl.Int64},
-    )
-    return row.select(time_to_train.evaluation_count(pl.col("samples"))).item()
+def evaluations(
+    samples: int, first: int | None, interval: int | None, count: int | None = None, own: float | None = None
+) -> float:
+    columns = {
+        "samples": samples,
+        "first_eval_samples": first,
+        "eval_interval_samples": interval,
+        "eval_count": count,
+        "samples_to_converge": own,
+    }
+    row = pl.DataFrame({name: [value] for name, value in columns.items()}, schema=dict.fromkeys(columns, pl.Float64))
+    return float(row.select(time_to_train.evaluation_count(pl.col("samples"))).item())
 
 
 @pytest.mark.parametrize(
@@ -31,6 +37,12 @@ def evaluations(samples: int, first: int | None, interval: int | None) -> float:
 )
 def test_evaluations_on_the_way(samples: int, first: int, interval: int | None, count: float) -> None:
     assert evaluations(samples, first, interval) == count
+
+
+def test_evaluations_without_their_progress_are_as_dense_as_in_the_run() -> None:
+    assert evaluations(300_000, None, None, count=12, own=600_000) == 6
+    assert evaluations(10, None, None, count=12, own=600_000) == 1
+    assert evaluations(10, None, None) == 1
 
 
 @given(st.integers(1, 10**7), st.integers(1, 10**6), st.integers(1, 10**6))
@@ -56,6 +68,7 @@ def test_minutes_are_steps_evaluations_and_rest(make_runs: Callable[..., pl.Data
     run = make_runs(
         micro_batch_seconds=0.2,
         fixed_seconds=0.225,
+        samples_to_converge=374_400,
         eval_base_seconds=3.0,
         eval_per_replica_seconds=390.0,
         other_seconds=6.0,
@@ -65,7 +78,7 @@ def test_minutes_are_steps_evaluations_and_rest(make_runs: Callable[..., pl.Data
         converging_samples=374_400,
         step_count=100,
         eval_count=1,
-    )
+    ).with_columns(even_slots=pl.lit(None, dtype=pl.Float64), even_step_seconds=pl.lit(None, dtype=pl.Float64))
     row = time_to_train.predict(run).row(0, named=True)
     assert row["predicted_step_seconds"] == pytest.approx(6.8)
     assert row["predicted_raw_minutes"] == pytest.approx((100 * 6.8 + 13 + 6) / 60)

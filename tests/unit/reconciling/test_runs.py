@@ -9,11 +9,24 @@ import pytest
 
 from pipelines.reconciling.runs import reconcile
 from pipelines.schemas import core, mart
+from pipelines.schemas.facts_mart import Accelerators
 
 A, B, C0, C1, REST = 0.17, 0.3, 4.0, 320.0, 8.0
 NEEDED = 300_000
 INTERVAL = 46_080
 SIZES = {"s4": (4, 112), "s8": (8, 112), "s16": (16, 48), "s24": (24, 48), "s32": (32, 40)}
+
+
+PARTS = [
+    {
+        "accelerator": f"{name} (per GPU)",
+        "fp8_dense_teraflops": 5000.0,
+        "fp4_dense_teraflops": fp4,
+        "memory_bytes": 190 * 10**9,
+        "scale_up_gigabytes_per_second_per_direction": 900.0,
+    }
+    for name, fp4 in (("GB200", 10_000.0), ("GB300", 15_000.0))
+]
 
 
 def expected_progress(frame: pl.DataFrame) -> pl.DataFrame:
@@ -77,6 +90,7 @@ def world(results: list[Result]) -> dict[str, pl.DataFrame]:
         "runs_mart": _frame(mart.Runs, [_judged(one, number) for one in results for number in range(3)]),
         "launches": _frame(core.Launches, [_launch(one) for one in results]),
         "systems": _frame(core.Systems, [_system(one) for one in results]),
+        "accelerators": _frame(Accelerators, PARTS),
     }
 
 
@@ -260,11 +274,8 @@ def test_a_log_published_twice_enters_once_and_is_held_out_in_both() -> None:
         ({"result": {"accelerator": None}}, "the description names no single known accelerator"),
         ({"result": {"score_minutes": None}}, "the result has no score"),
         ({"result": {"step_median_seconds": None}}, "the logs hold no step times"),
-        (
-            {"result": {"benchmark": "gpt3"}},
-            "the step-time model has not been tested on this benchmark's results",
-        ),
-        ({"result": {"benchmark": "deepseekv3_671b"}}, "no model of mixtures of experts has been tested"),
+        ({"launch": {"expert_parallel": 3}}, "the stated expert parallelism does not divide a pipeline stage"),
+        ({"result": {"benchmark": "qwen35_397b_grpo"}}, "no model of reinforcement learning has been tested"),
     ],
 )
 def test_what_cannot_be_modelled_keeps_its_row_and_enters_no_fit(changes: dict[str, Any], reason: str) -> None:
@@ -310,7 +321,7 @@ def test_two_results_give_parameters_and_neither_error_nor_prediction() -> None:
     assert fit["no_estimate_reason"] == ("two results are met exactly by two parameters: no error can be estimated")
     assert runs["predicted_minutes"].null_count() == 2
     assert row_of(runs, "s4")["no_prediction_reason"] == (
-        "its family has 1 other result(s), and two of different size are needed"
+        "its family has 1 other result(s), and two that tell its step are needed"
     )
     assert row_of(runs, "s4")["nic_needed_gigabytes_per_second_mid"] > 0
 
