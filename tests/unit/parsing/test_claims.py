@@ -212,8 +212,9 @@ def test_directions_densities_and_precisions() -> None:
 
 def test_tables_in_text_and_markdown() -> None:
     table = "| Part | H100 | B200 |\n|---|---|---|\n| Memory (GB) | 80 | 180 |\n| TDP | 700 W | 1,000 W |\n"
-    for media in ("text", "markdown"):
-        rows = read(table, media)  # type: ignore[arg-type]
+    forms: tuple[Media, ...] = ("text", "markdown")
+    for media in forms:
+        rows = read(table, media)
         told = [(row["subject"], row["metric"], row["value"], row["unit"]) for row in rows]
         assert told == [
             ("H100", "memory_capacity", "80", "GB"),
@@ -317,7 +318,8 @@ def test_a_document_of_nothing_has_typed_columns() -> None:
 def test_units_convert_to_one_canonical_unit(symbol: str, dimension: str, factor: float) -> None:
     unit = named_unit(symbol)
     assert unit is not None
-    assert (unit.dimension, unit.factor) == (dimension, pytest.approx(factor))
+    assert unit.dimension == dimension
+    assert unit.factor == pytest.approx(factor)
 
 
 _PIECES = st.sampled_from(
