@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import shlex
 import shutil
 import tarfile
 from collections import Counter
@@ -37,10 +38,10 @@ from pipelines.scoring.runs import judge_runs
 VERSIONS = ("v5.0", "v5.1")
 CARINA = "training_results_v5.0/IBM+CoreWeave+NVIDIA/results/carina_ngpu{}_ngc25.04_nemo/llama31_405b"
 HSG = "training_results_v5.1/NVIDIA/results/hsg_ngpu2560_ngc25.09_nemo/llama31_405b"
-DESCRIPTION = "training_results_v5.0/IBM+CoreWeave+NVIDIA/systems/carina_ngpu2496_ngc25.04_nemo.json"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "submitting.md"
 NEEDED = re.compile(
     r"IBM\+CoreWeave\+NVIDIA/|NVIDIA/(results/hsg_ngpu2560|systems/hsg_ngpu2560|benchmarks/llama31_405b/)"
-    r"|Supermicro/(results|systems)/AS-4126GS-NBR-LCC(/llama31_8b/|\.json)"
+    r"|Supermicro/(results|systems)/AS-4126GS-NBR-LCC(/llama31_8b/|\.json)|Oracle/systems/1xBM\.GPU\.GB200\.4\.json"
 )
 SAME_IN_BOTH = [
     "raw_minutes",
@@ -488,3 +489,31 @@ def test_a_description_that_contradicts(copy: Path, field: str, value: str, rule
     code, found = linted(path)
     assert (code, set(found)) == (1, {rule})
     assert found[rule]["file"] == str(path)
+
+
+def shown_commands() -> list[tuple[str, list[str]]]:
+    """Return each command of the page with the lines that the page says it prints."""
+    blocks = re.findall(r"```console\n\$ ([^\n]*)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    return [(command, lines.splitlines()) for command, lines in blocks]
+
+
+@pytest.mark.parametrize(("command", "lines"), shown_commands(), ids=[command for command, _ in shown_commands()])
+def test_every_command_of_the_page_prints_what_it_shows(
+    checkouts: Path, monkeypatch: pytest.MonkeyPatch, command: str, lines: list[str]
+) -> None:
+    monkeypatch.chdir(checkouts)
+    program, *arguments = shlex.split(command)
+    assert program == "rackrecon"
+    result = CliRunner().invoke(app, arguments)
+    printed = [line.rstrip() for line in result.stdout.rstrip().splitlines()]
+    if lines and lines[-1] == "...":
+        lines = lines[:-1]
+        assert len(printed) > len(lines)
+        printed = printed[: len(lines)]
+    assert printed == lines
+    assert result.exit_code == int(any("would not pass" in line or ": error " in line for line in lines))
+
+
+def test_the_page_shows_each_command() -> None:
+    shown = {command.split()[1] for command, _ in shown_commands()}
+    assert shown == {"score", "lint", "compare"}
