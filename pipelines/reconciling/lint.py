@@ -24,6 +24,8 @@ from pipelines.scoring.rulesets import with_renamed_benchmarks
 __all__ = ["NOT_CHECKED", "RULES", "LintedLogs", "LintedTree", "Rule", "lint"]
 
 _SYSTEM = ("submitter_folder", "system")
+_OF_CHECKER = frozenset({"package_checker_params"})
+"""Names of files beside results that no parser here reads and the official package checker does."""
 _OF_PARSER = {
     "system.broken_json": "system.unreadable",
     "system.no_object": "system.unreadable",
@@ -86,7 +88,7 @@ def lint(tree: LintedTree, rules: Rules, facts: pl.DataFrame) -> pl.DataFrame:
         remarks += lint_system(system, tree.fields.get(system["source_path"], {}), tree.ruleset, parts)
     remarks += _systems_without_results(tree)
     remarks += _of_parsers(tree)
-    remarks += [Remark("layout.outside", path) for path in tree.outside]
+    remarks += [Remark("layout.outside", path) for path in tree.outside if path.rpartition("/")[2] not in _OF_CHECKER]
     return remark_frame(remarks)
 
 

@@ -100,6 +100,7 @@ class _Finder:
         self._limits = limits
         self._with_launches = with_launches
         self._systems: dict[str, Path] = {}
+        self._launches: dict[Path, list[str]] = {}
 
     def add(self, path: Path) -> None:
         place = path.resolve()
@@ -142,15 +143,14 @@ class _Finder:
         for folder in _LAUNCH_FOLDERS if self._with_launches else ():
             yield from self._launch_files(root, f"{placed.submitter_folder}/{folder}/{placed.benchmark}")
 
-    def _launch_files(self, root: Path, folder: str) -> Iterator[str]:
+    def _launch_files(self, root: Path, folder: str) -> list[str]:
+        """Return the launch files of a benchmark; all its logs ask for the same ones."""
         place = root / folder
-        if place.is_symlink() or not place.is_dir():
-            return
-        for member in self._members(place):
-            path = f"{folder}/{member.path}"
-            placed = classify(path)
-            if placed is not None and placed.kind in ("launch_config", "launch_note"):
-                yield path
+        if place not in self._launches:
+            is_there = place.is_dir() and not place.is_symlink()
+            paths = [f"{folder}/{member.path}" for member in self._members(place)] if is_there else []
+            self._launches[place] = [path for path in paths if _kind(path) in ("launch_config", "launch_note")]
+        return self._launches[place]
 
     def _loose_file(self, path: Path, place: Path) -> list[LooseFile]:
         read = partial(self._read, place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import subprocess
@@ -14,6 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli import app
+from pipelines.lake.tables import Lake
+from pipelines.parsing.published import PublishedFile
+from pipelines.parsing.result_logs import parse_result_logs
+from pipelines.parsing.system_descriptions import parse_system_descriptions
+from pipelines.schemas.core import PowerReadings, ScalingFactors
 
 START_MS = 1_760_000_000_000
 
@@ -133,6 +139,44 @@ def test_compare_in_words(folder: Path) -> None:
     assert "B is 1.03448 times as fast as A:" in out
     assert "1.03448 = 1.00000 x 1.00000 x 1.00000 x 1.03448" in out
     assert "0 settings differ:" in out
+
+
+NAME = "training-v5.0/Org/sys/llama31_405b"
+
+
+@pytest.fixture
+def in_lake(folder: Path, tmp_path: Path) -> str:
+    """The same result in a lake; its name is returned."""
+    root = tmp_path / "training_results_v5.0"
+    files = [
+        PublishedFile("training-v5.0", path.relative_to(root).as_posix(), hashlib.sha256(content).hexdigest(), content)
+        for path in sorted(root.rglob("*.*"))
+        if (content := path.read_bytes())
+    ]
+    parsed = parse_result_logs([file for file in files if file.path.endswith(".txt")])
+    lake = Lake.at(str(tmp_path / "data" / "lake"))
+    tables = {
+        "core.runs": parsed.runs,
+        "core.evals": parsed.evals,
+        "core.steps": parsed.steps,
+        "core.systems": parse_system_descriptions(files)[0],
+        "core.scaling_factors": ScalingFactors.create_empty(),
+        "core.power_readings": PowerReadings.create_empty(),
+    }
+    for name, frame in tables.items():
+        lake.write(name, frame, "training-v5.0", inputs={}, code_version="1")
+    return NAME
+
+
+def test_compare_takes_names_of_the_lake(folder: Path, in_lake: str) -> None:
+    code, out, _ = run("compare", in_lake, folder)
+    assert code == 0
+    assert f"A  {NAME}: 30.0000 minutes" in out
+    assert "B is 1.00000 times as fast as A:" in out
+    code, out, _ = run("compare", f"{in_lake}/result_0", folder / "result_1.txt")
+    assert (code, "B is 1.03448 times as fast as A:" in out) == (0, True)
+    code, _, err = run("compare", f"{in_lake}x", folder)
+    assert (code, "no such result or run in the lake" in err) == (2, True)
 
 
 def test_a_name_that_is_hostile_obeys_no_terminal(folder: Path) -> None:

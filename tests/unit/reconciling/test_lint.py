@@ -335,7 +335,8 @@ def test_a_benchmark_that_the_round_does_not_have() -> None:
 
 
 def test_files_outside_the_layout() -> None:
-    row = only(replace(Submission(), outside=(f"{FOLDER}/plot.png",)).lint())
+    outside = (f"{FOLDER}/plot.png", f"{FOLDER}/package_checker_params")
+    row = only(replace(Submission(), outside=outside).lint())
     assert (row["severity"], row["rule"], row["file"]) == ("warning", "layout.outside", f"{FOLDER}/plot.png")
 
 
