@@ -7,6 +7,7 @@ import pytest
 
 from pipelines.schemas.core import Evals
 from pipelines.scoring.margins import evaluation_intervals, rcp_status, with_margins
+from pipelines.scoring.rcp import pruned_points
 from pipelines.scoring.rules import load_rules
 
 
@@ -81,3 +82,29 @@ def test_a_batch_beyond_the_points_is_missing_and_no_progress_is_not_checked() -
 def test_what_is_not_compared_is_not_checked() -> None:
     frame = pl.DataFrame({"rcp_check": ["too_fast"], "samples_to_converge": [1.0]})
     assert frame.select(rcp_status(is_checked=pl.lit(value=False))).item() == "not_checked"
+
+
+def test_mean_and_minimum_are_those_of_the_official_checker() -> None:
+    checker = pytest.importorskip("mlperf_logging.rcp_checker.rcp_checker")
+    pytest.importorskip("scipy.stats")
+    points = pruned_points().filter(pl.col("round").is_in(["training-v4.1", "training-v5.0", "training-v5.1"]))
+    frame = points.select(
+        "round",
+        "benchmark",
+        global_batch_size="batch_size",
+        samples_to_converge=pl.lit(1e12),
+        evaluation_interval=pl.lit(None, dtype=pl.Float64),
+    )
+    checked = 0
+    for row in with_margins(frame, load_rules()).iter_rows(named=True):
+        ruleset = f"{row['round'].removeprefix('training-v')}.0"
+        if row["benchmark"] not in set(load_rules().benchmarks.filter(round=row["round"])["benchmark"]):
+            continue
+        official = checker.RCP_Checker("training", ruleset, row["benchmark"], verbose=False)
+        point = official._find_rcp(row["global_batch_size"], "pruned_rcps")
+        allowed = 46080 if row["benchmark"] == "llama31_405b" else 0
+        assert row["rcp_mean_samples"] == pytest.approx(point["RCP Mean"], rel=1e-12)
+        # The checker searches its minimum to within 1e-4.
+        assert row["rcp_minimum_samples"] == pytest.approx(point["Min Epochs"] - allowed, abs=1.1e-4, rel=1e-9)
+        checked += 1
+    assert checked > 50
