@@ -9,6 +9,9 @@ from pipelines.reconciling.members import ExpectedProgress, samples_per_unit
 
 _NEEDS_KEYS = ["round", "benchmark", "global_batch_size"]
 
+_TARGETS_AT_ONCE = 16
+"""A target has thousands of candidates: all targets of a few rounds at once would take hundreds of megabytes."""
+
 
 def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> pl.DataFrame:
     """Return the fewest replicas that meet each target, over every batch in its range.
@@ -23,6 +26,11 @@ def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> p
     Returns:
         `target, data_parallel, global_batch_size, predicted_minutes`; no row where no batch meets the target.
     """
+    parts = [_least_replicas(some, expected_progress) for some in runs.iter_slices(_TARGETS_AT_ONCE)]
+    return pl.concat(parts or [_least_replicas(runs, expected_progress)])
+
+
+def _least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> pl.DataFrame:
     searched = batch_candidates(runs.lazy()).collect()
     varied = runs.drop("global_batch_size", "data_parallel", "expected_samples", "converging_samples", strict=False)
     candidates = searched.join(varied, on="target", suffix="_of_run")
