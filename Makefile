@@ -1,4 +1,5 @@
-# Every target installs what it needs once: stamp files in .venv say what is there already.
+# Every target installs what it needs once: stamp files in .venv say what is there already. Bytecode is compiled then
+# too, so that commands start as fast where Python is told not to write it.
 .POSIX:
 
 PYTHON = python3
@@ -45,13 +46,14 @@ lock:
 $(RUNTIME): requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) .venv && \
-		uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+		uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock && \
 		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
 		$(PYTHON) -m venv .venv && \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
+	@$(BIN)/python -m compileall -q pipelines
 	@touch $(RUNTIME)
 
 $(TESTING): $(RUNTIME) requirements-test.lock
