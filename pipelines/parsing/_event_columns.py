@@ -5,73 +5,86 @@ Holding events as columns belongs here; which events a table wants, and what the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from pipelines.parsing._log_events import Event, Metadata
+from pipelines.parsing._log_json import Event, Metadata
+from pipelines.parsing._log_lines import Offsets
 
-_ROWS_HELD_AS_EVENTS = 1000
-"""Columns are read off a thousand events at once: more would leave the processor's cache, fewer cost more calls."""
+_ROWS_HELD_AS_OBJECTS = 1_000
+"""More would have left the processor's cache by the time they become columns, fewer cost more calls."""
 
-Reader = Callable[[Any], Any]
+ColumnReader = Callable[[list[Any]], list[Any]]
+"""Reads one member of each of many values, or of many metadata."""
 
 
 class EventColumns:
-    """Columns of events, gathered log by log: `log` (its number), `line`, `time_ms` and what the readers give."""
+    """Columns of events: `log` (its number), `line`, `time_ms` and what the readers give, numbers but for TEXTS."""
 
-    def __init__(self, of_value: Mapping[str, Reader], of_metadata: Mapping[str, Reader]) -> None:
+    def __init__(self, of_value: Mapping[str, ColumnReader], of_metadata: Mapping[str, ColumnReader]) -> None:
         self._of_value = of_value
         self._of_metadata = of_metadata
-        self._row_counts: list[int] = []
         self._events: list[Event] = []
-        self._lines: list[npt.NDArray[np.int64]] = []
-        self._chunks: list[pl.DataFrame] = []
+        self._logs: list[Offsets] = [np.empty(0, np.int64)]
+        self._lines: list[Offsets] = [np.empty(0, np.int64)]
+        self._columns: dict[str, list[pl.Series]] = {
+            "time_ms": [pl.Series(dtype=pl.Int64)],
+            **{name: [pl.Series(dtype=_type(name))] for name in (*of_value, *of_metadata)},
+        }
 
-    def add(self, events: Iterable[Event], lines: npt.NDArray[np.int64]) -> None:
-        """Gather the events of the next log; it may have none."""
-        self._row_counts.append(len(lines))
-        if len(lines):
-            self._events += events
-            self._lines.append(lines)
-            if len(self._events) > _ROWS_HELD_AS_EVENTS:
-                self._hold_as_columns()
+    def add(self, events: list[Event], logs: Offsets, lines: Offsets) -> None:
+        """Gather events, which come after those gathered before."""
+        self._events += events
+        self._logs.append(logs)
+        self._lines.append(lines)
+        if len(self._events) > _ROWS_HELD_AS_OBJECTS:
+            self._hold_as_columns()
 
     def frame(self) -> pl.DataFrame:
         """Return the columns."""
         self._hold_as_columns()
-        log = np.repeat(np.arange(len(self._row_counts)), np.array(self._row_counts, np.int64))
-        return pl.concat(self._chunks).with_columns(log=log)
+        columns = {name: pl.concat(parts) for name, parts in self._columns.items()}
+        return pl.DataFrame({"log": np.concatenate(self._logs), "line": np.concatenate(self._lines), **columns})
 
     def _hold_as_columns(self) -> None:
         events = self._events
-        columns = {
-            "line": pl.Series(np.concatenate([np.empty(0, np.int64), *self._lines])),
-            "time_ms": pl.Series([event.time_ms for event in events], dtype=pl.Int64),
-        }
-        for source, readers in (("value", self._of_value), ("metadata", self._of_metadata)):
-            entries = [getattr(event, source) for event in events] if readers else []
-            for name, read in readers.items():
-                dtype = pl.String if name in TEXTS else pl.Float64
-                columns[name] = pl.Series(list(map(read, entries)), dtype=dtype)
-        self._chunks.append(pl.DataFrame(columns))
-        self._events, self._lines = [], []
+        self._columns["time_ms"].append(pl.Series([event.time_ms for event in events], dtype=pl.Int64))
+        if self._of_value:
+            values = [event.value for event in events]
+            for name, read in self._of_value.items():
+                self._columns[name].append(_series(name, read(values)))
+        if self._of_metadata:
+            metadata = [event.metadata for event in events]
+            for name, read in self._of_metadata.items():
+                self._columns[name].append(_series(name, read(metadata)))
+        self._events = []
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    dtype = _type(name)
+    if not any(values) and values.count(None) == len(values):
+        return pl.Series([None], dtype=dtype).new_from_index(0, len(values))
+    # Polars looks for the first value in a Python loop, which a long run of None makes slow.
+    return pl.Series(["" if dtype == pl.String else 0.0, *values], dtype=dtype).slice(1)
+
+
+def _type(name: str) -> type[pl.DataType]:
+    return pl.String if name in TEXTS else pl.Float64
 
 
 TEXTS = frozenset({"metric"})
-"""Columns that hold text; all others hold numbers."""
+"""Columns that hold text."""
 
 
-def step_of(metadata: Metadata) -> float | None:
-    """Return the step that an event names, if it is a number."""
-    if metadata.step_num is not None:
-        return metadata.step_num
-    step = metadata.step
-    return step if type(step) is float else None
+def read_steps(metadata: list[Metadata]) -> list[float | None]:
+    """Return the step that each event names, if it is a number."""
+    steps = [entry.step if entry.step_num is None else entry.step_num for entry in metadata]
+    return [step if type(step) is float else None for step in steps]
 
 
-SAMPLES, EPOCH, RATE, METRIC = map(attrgetter, ("samples_count", "epoch_num", "lr", "metric"))
+def read_samples(metadata: list[Metadata]) -> list[float | None]:
+    """Return the samples consumed at each event."""
+    return [entry.samples_count for entry in metadata]

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.parsing._event_columns import EPOCH, METRIC, SAMPLES, EventColumns, step_of
-from pipelines.parsing._log_events import Event, LogEvents, Metadata, Places, Statistics, as_float, load_json, storable
+from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
+from pipelines.parsing._log_events import LogEvents, Places
+from pipelines.parsing._log_json import Event, Metadata, Statistics, as_float, load_json, storable
 
 # fmt: off
 _COUNTED_IN_EPOCHS = (
@@ -28,32 +29,49 @@ _EPOCH_UNITS = {"gpt3": "tokens", "bert": "samples"}
 _HIGHEST_FID, _LOWEST_CLIP = 90.0, 0.15
 """Targets of stable_diffusion, whose two metrics are logged apart, after training."""
 
+_RESULT_KEYS = ("eval_accuracy", "eval_error")
 _LINES_A_LOG = 2**32
 """Numbers the lines of all logs in one row: log times this plus line."""
 _UNKNOWN = -1
+
+
+_OF_VALUE: dict[str, ColumnReader] = {
+    "quality": lambda values: [value if type(value) is float else as_float(value) for value in values]
+}
+_OF_METADATA: dict[str, ColumnReader] = {
+    "samples_count": read_samples,
+    "epoch_number": lambda metadata: [entry.epoch_num for entry in metadata],
+    "step_number": read_steps,
+    "metric": lambda metadata: [entry.metric for entry in metadata],
+}
 
 
 class EvalTable:
     """Evaluations, gathered log by log and then put in order together."""
 
     def __init__(self) -> None:
-        self._results = EventColumns(
-            {"quality": as_float},
-            {"samples_count": SAMPLES, "epoch_number": EPOCH, "step_number": step_of, "metric": METRIC},
-        )
+        self._results = EventColumns(_OF_VALUE, _OF_METADATA)
         self._starts = EventColumns({}, {})
         self._stops = EventColumns({}, {})
+        self._places: dict[str, list[int]] = {key: [] for key in ("eval_start", "eval_stop", *_RESULT_KEYS)}
 
-    def add(self, log: LogEvents, places: Places) -> None:
-        """Gather the evaluations of one log."""
+    def note(self, places: Places) -> None:
+        """Note where one log has evaluations."""
+        for key, found in self._places.items():
+            if key in places:
+                found += places[key]
+
+    def take(self, logs: LogEvents, first_log: int) -> None:
+        """Take the evaluations where they were noted in logs that were read together."""
         for key, columns in (("eval_start", self._starts), ("eval_stop", self._stops)):
-            found = places.get(key, [])
-            columns.add([log.events[place] for place in found], log.lines[found])
-        found = places.get("eval_accuracy", [])
-        results = [log.events[place] for place in found]
-        if "eval_error" in places or any(type(event.value) is Statistics for event in results):
-            found, results = _named_results(log, places)
-        self._results.add(results, log.lines[found])
+            found = self._places[key]
+            columns.add([logs.events[place] for place in found], logs.log[found] + first_log, logs.lines[found])
+        found, results = self._places["eval_accuracy"], [logs.events[place] for place in self._places["eval_accuracy"]]
+        if self._places["eval_error"] or any(type(event.value) is Statistics for event in results):
+            found, results = _named_results(logs, sorted(found + self._places["eval_error"]))
+        self._results.add(results, logs.log[found] + first_log, logs.lines[found])
+        for places in self._places.values():
+            places.clear()
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.
@@ -68,14 +86,14 @@ class EvalTable:
         return results, _summarise(results, intervals, facts)
 
 
-def _named_results(log: LogEvents, places: Places) -> tuple[list[int], list[Event]]:
-    """Return the results of a log with their metric: several of an event whose value is a dictionary of metrics."""
+def _named_results(logs: LogEvents, places: list[int]) -> tuple[list[int], list[Event]]:
+    """Return results with their metric, and their places: several of an event whose value is a dictionary."""
     found, results = [], []
-    for place in sorted(places.get("eval_accuracy", []) + places.get("eval_error", [])):
-        event = log.events[place]
+    for place in places:
+        event = logs.events[place]
         named: dict[str, Any] = {event.metadata.metric or event.key: event.value}
         if type(event.value) is Statistics:
-            named = load_json(log.texts[place])["value"]
+            named = load_json(logs.texts[place])["value"]
         for name, quality in named.items():
             metric = None if name == "eval_accuracy" else storable(name)
             data = event.metadata

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from pipelines.parsing._log_events import LARGEST_INTEGER, LogEvents, Places, as_number
+from pipelines.parsing._log_events import BrokenEvent, LogEvents, LogSummary, Places
+from pipelines.parsing._log_json import LARGEST_INTEGER, as_number
 from pipelines.parsing.layout import Placed, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.schemas.core import Runs
@@ -84,9 +85,9 @@ class RunTable:
         self._settings: dict[str, list[Any]] = {column: [] for column in _SETTINGS}
         self._keyed = [(key, self._settings[column]) for column, key in _SETTINGS.items()]
 
-    def add(self, file: PublishedFile, placed: Placed, log: LogEvents, places: Places) -> None:
-        """Gather one log."""
-        events = log.events
+    def add(self, file: PublishedFile, placed: Placed, log: LogSummary, logs: LogEvents, places: Places) -> None:
+        """Gather one log, which is one of `logs`."""
+        events = logs.events
         for key, values in self._keyed:
             found = places.get(key)
             values.append(events[found[-1]].value if found else None)
@@ -109,12 +110,12 @@ class RunTable:
                 log.event_count,
                 len(broken),
                 broken[0].line if broken else None,
-                *_times(log, places),
-                _stated_step_count(log, places, batch),
+                *_times(log, logs, places),
+                _stated_step_count(logs, places, batch),
             )
         )
         if broken:
-            self._report_broken_lines(log)
+            self._report_broken_lines(broken)
 
     def frame(self) -> pl.DataFrame:
         """Return the columns of `core.runs` that are read here, and `stated_step_count`."""
@@ -146,9 +147,9 @@ class RunTable:
                 )
         return numbers
 
-    def _report_broken_lines(self, log: LogEvents) -> None:
+    def _report_broken_lines(self, broken: list[BrokenEvent]) -> None:
         last = len(self._logs) - 1
-        for line in log.broken[:_BROKEN_LINES_QUOTED]:
+        for line in broken[:_BROKEN_LINES_QUOTED]:
             self._report(
                 last,
                 "log.not_an_event" if line.is_json else "log.broken_line",
@@ -158,13 +159,13 @@ class RunTable:
                 expected="a JSON object with time_ms, key, value and metadata",
                 found=f"{line.reason}: {line.text[:200].decode('latin-1')}",
             )
-        if len(log.broken) > _BROKEN_LINES_QUOTED:
+        if len(broken) > _BROKEN_LINES_QUOTED:
             self._report(
                 last,
                 "log.broken_lines",
-                f"{len(log.broken):,} lines are no events; the first {_BROKEN_LINES_QUOTED} are listed one by one.",
+                f"{len(broken):,} lines are no events; the first {_BROKEN_LINES_QUOTED} are listed one by one.",
                 severity="error",
-                found=str(len(log.broken)),
+                found=str(len(broken)),
             )
 
     def _report(
@@ -184,14 +185,14 @@ class RunTable:
         )
 
 
-def _times(log: LogEvents, places: Places) -> tuple[Any, ...]:
+def _times(log: LogSummary, logs: LogEvents, places: Places) -> tuple[Any, ...]:
     """Return run_start, run_stop, status and initialisation, in the order of the columns."""
-    events, lines = log.events, log.lines
+    events, lines = logs.events, logs.lines
     starts, stops = places.get("run_start", ()), places.get("run_stop", ())
     start, stop = starts[0] if starts else None, stops[0] if stops else None
     init_starts = [events[place].time_ms for place in places.get("init_start", ())]
-    if "init_start" in log.repeated_ms:
-        init_starts.append(log.repeated_ms["init_start"])
+    if log.repeated_init_start_ms is not None:
+        init_starts.append(log.repeated_init_start_ms)
     init_stops = places.get("init_stop")
     init_stop = max(init_stops, key=lambda place: events[place].time_ms) if init_stops else None
     return (
@@ -208,19 +209,19 @@ def _times(log: LogEvents, places: Places) -> tuple[Any, ...]:
     )
 
 
-def _stated_step_count(log: LogEvents, places: Places, global_batch: int | None) -> int | None:
+def _stated_step_count(logs: LogEvents, places: Places, global_batch: int | None) -> int | None:
     """Return the optimizer steps as stated at run_stop, else from the samples at the end and the batch."""
     stops, evals = places.get("run_stop"), places.get("eval_accuracy")
     samples = None
     if stops:
-        stop = log.events[stops[0]].metadata
+        stop = logs.events[stops[0]].metadata
         samples = stop.samples_count
         if stop.step_num is not None:
             return _count(stop.step_num)
         if samples is not None and type(stop.step) is float:
             return _count(stop.step)
     if samples is None and evals:
-        samples = log.events[evals[-1]].metadata.samples_count
+        samples = logs.events[evals[-1]].metadata.samples_count
     return None if samples is None or not global_batch else _count(round(samples / global_batch))
 
 

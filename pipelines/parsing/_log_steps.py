@@ -5,12 +5,11 @@ Reading training statistics belongs here; turning a step time into a prediction 
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 import polars as pl
 
-from pipelines.parsing._event_columns import RATE, SAMPLES, EventColumns, step_of
-from pipelines.parsing._log_events import Event, LogEvents, Places, Statistics, as_float
+from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
+from pipelines.parsing._log_events import LogEvents, Places
+from pipelines.parsing._log_json import Event, Statistics, as_float
 
 POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
 """Rounds whose step times have been published over every record of a log but the first three.
@@ -33,32 +32,55 @@ _STEP_TIMES = {
 }
 
 
+# Written out, a list of one member costs half of what a reader by name does.
+_OF_VALUE: dict[str, ColumnReader] = {
+    "train_step_time": lambda values: [value.train_step_time for value in values],
+    "train_step_timing": lambda values: [value.train_step_timing for value in values],
+    "train_step_timing_in_s": lambda values: [value.train_step_timing_in_s for value in values],
+    "time": lambda values: [value.time for value in values],
+    "data": lambda values: [value.data for value in values],
+    "reduced_train_loss": lambda values: [value.reduced_train_loss for value in values],
+    "train_loss": lambda values: [value.train_loss for value in values],
+    "throughput": lambda values: [value.throughput for value in values],
+    "imgs_sec": lambda values: [value.imgs_sec for value in values],
+    "lr": lambda values: [value.lr for value in values],
+    "max_memory_usage": lambda values: [value.max_memory_usage for value in values],
+}
+_OF_METADATA: dict[str, ColumnReader] = {
+    "metadata_samples": read_samples,
+    "metadata_step": read_steps,
+    "metadata_lr": lambda metadata: [entry.lr for entry in metadata],
+}
+
+
 class StepTable:
     """Training statistics, gathered log by log and then judged together."""
 
     def __init__(self) -> None:
-        self._columns = EventColumns(
-            {name: attrgetter(name) for name in Statistics.__struct_fields__},
-            {"metadata_samples": SAMPLES, "metadata_step": step_of, "metadata_lr": RATE},
-        )
+        self._columns = EventColumns(_OF_VALUE, _OF_METADATA)
+        self._places: list[int] = []
         self._block_counts: list[int] = []
 
-    def add(self, log: LogEvents, places: Places) -> None:
-        """Gather the training statistics of one log, in their order."""
-        events = log.events
-        rows = [
-            place
-            for place in places.get("tracked_stats", ())
-            if type(value := events[place].value) is Statistics and value.validation_step_time is None
-        ]
-        scalars = [place for key in ("train_loss", "throughput") if key in places for place in places[key]]
-        if scalars:
-            rows = sorted(rows + scalars)
-        found = [events[place] for place in rows]
-        self._columns.add(
-            map(_with_statistics, found) if scalars else found, log.lines[rows] if rows else log.lines[:0]
-        )
+    def note(self, places: Places) -> None:
+        """Note where one log has training statistics."""
+        for key in ("tracked_stats", "train_loss", "throughput"):
+            self._places += places.get(key, ())
         self._block_counts.append(len(places.get("block_stop", ())))
+
+    def take(self, logs: LogEvents, first_log: int) -> None:
+        """Take the training statistics where they were noted in logs that were read together."""
+        events = logs.events
+        places = [
+            place
+            for place in sorted(self._places)
+            if type(value := events[place].value) is not Statistics or value.validation_step_time is None
+        ]
+        found = [
+            events[place] if type(events[place].value) is Statistics else _with_statistics(events[place])
+            for place in places
+        ]
+        self._columns.add(found, logs.log[places] + first_log, logs.lines[places])
+        self._places = []
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.
@@ -80,10 +102,8 @@ class StepTable:
 
 def _with_statistics(event: Event) -> Event:
     """Return an event whose value is the statistic itself as one whose value is a dictionary of it."""
-    if type(event.value) is Statistics:
-        return event
     value = as_float(event.value)
-    loss, rate = (value, None) if event.key == "train_loss" else (None, value)
+    loss, rate = value if event.key == "train_loss" else None, value if event.key == "throughput" else None
     return Event(event.time_ms, event.key, Statistics(train_loss=loss, throughput=rate), event.metadata)
 
 
@@ -93,15 +113,16 @@ def _statistics(rows: pl.DataFrame) -> pl.DataFrame:
         "log",
         "line",
         "time_ms",
-        step_time_key=pl.coalesce(
-            pl.when(seconds.is_not_null()).then(pl.lit(name)) for name, seconds in _STEP_TIMES.items()
+        name_of_time=pl.coalesce(
+            pl.when(seconds.is_not_null()).then(pl.lit(number, pl.Int8))
+            for number, seconds in enumerate(_STEP_TIMES.values())
         ),
         step_number="metadata_step",
         samples_count="metadata_samples",
         step_seconds=pl.coalesce(_STEP_TIMES.values()),
-        train_loss=pl.coalesce("reduced_train_loss", "train_loss", "loss"),
+        train_loss=pl.coalesce("reduced_train_loss", "train_loss"),
         throughput=pl.coalesce("throughput", "imgs_sec"),
-        learning_rate=pl.coalesce("metadata_lr", "lr", "learning_rate"),
+        learning_rate=pl.coalesce("metadata_lr", "lr"),
         has_memory=pl.col("max_memory_usage").is_not_null(),
     ).filter(pl.any_horizontal(pl.col("step_seconds", "train_loss", "throughput").is_not_null()))
 
@@ -116,10 +137,10 @@ def _mark_blocks(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     logs = steps.group_by("log").agg(
         times_steps=(has_time & has_loss).any(),
         lone_count=(has_time & ~has_loss).sum(),
-        key=pl.col("step_time_key").drop_nulls().first(),
+        name_of_time=pl.col("name_of_time").min(),
     )
     is_lone_a_block = pl.col("times_steps") | (
-        (pl.col("key") == "train_step_time") & (pl.col("lone_count") <= pl.max_horizontal("block_count", 1))
+        (pl.col("name_of_time") == 0) & (pl.col("lone_count") <= pl.max_horizontal("block_count", 1))
     )
     logs = logs.join(facts, on="log").select("log", is_lone_a_block=is_lone_a_block.fill_null(False))
     is_block = ~has_loss & (pl.col("is_lone_a_block") | pl.col("throughput").is_not_null() | pl.col("has_memory"))
@@ -154,7 +175,7 @@ def _summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     is_usable = (seconds.is_finite() & (seconds >= 0)).fill_null(False)
     logs = facts.join(
         steps.group_by("log").agg(
-            pl.col("step_time_key").drop_nulls().first(),
+            pl.col("name_of_time").min(),
             logged_step_count=(is_usable & ~is_block).sum().cast(pl.Int64),
             throughput_median=rate.filter(rate.is_finite() & (rate >= 0)).median(),
             steps_by_samples=_spanned(pl.col("samples_count").filter(~is_block)),
@@ -169,6 +190,7 @@ def _summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("is_pooled") | ~is_block | (pl.col("logged_step_count") == 0))
     )
     is_timed = pl.col("step_median_seconds").is_not_null()
+    names = pl.col("name_of_time").replace_strict(dict(enumerate(_STEP_TIMES)), return_dtype=pl.String)
     scope = pl.when(pl.col("logged_step_count") > 0).then(pl.lit("step")).otherwise(pl.lit("block"))
     spanned = pl.coalesce(pl.col("steps_by_samples") / pl.col("global_batch"), "steps_by_number")
     return (
@@ -180,7 +202,7 @@ def _summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
             "step_mean_seconds",
             "settling_step_count",
             "throughput_median",
-            step_time_key=pl.when(is_timed).then("step_time_key"),
+            step_time_key=pl.when(is_timed).then(names),
             step_time_scope=pl.when(is_timed).then(scope),
             spanned_step_count=spanned.round().cast(pl.Int64, strict=False),
         )

@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.parsing._log_events import Event, LogEvents, LogReader, as_number
+from pipelines.parsing._log_events import BrokenEvent, LogReader
+from pipelines.parsing._log_json import Event, as_number
 from pipelines.parsing.layout import classify, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import PowerReadings
@@ -49,9 +50,9 @@ def parse_power_logs(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, pl.D
                 )
             )
             continue
-        log = reader.read(file.content)
+        log = reader.read([file.content])
         is_node = placed.name.startswith("node_")
-        meter = _read_node(log) if is_node else _read_switch(log)
+        meter = _read_node(log.events) if is_node else _read_switch(log.events)
         rows.append(
             {
                 "round": file.round,
@@ -69,7 +70,7 @@ def parse_power_logs(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, pl.D
                 "interconnect_power_watts": meter.interconnect_watts,
             }
         )
-        findings += _findings(file, log, meter)
+        findings += _findings(file, log.logs[0].broken, meter)
     return pl.DataFrame(rows, schema=PowerReadings.create_empty().schema), findings_frame(findings)
 
 
@@ -86,12 +87,12 @@ class _Meter:
     """Kind and explanation of each finding."""
 
 
-def _read_node(log: LogEvents) -> _Meter:
+def _read_node(events: list[Event]) -> _Meter:
     meter = _Meter()
     watt_milliseconds = 0.0
     previous_ms, last_reading_ms = 0, None
     is_stopped = False
-    for event in sorted(log.events, key=lambda event: event.time_ms):
+    for event in sorted(events, key=lambda event: event.time_ms):
         if event.key == "power_measurement_start":
             meter.start_ms = previous_ms = event.time_ms
         elif event.key == "power_measurement_stop":
@@ -125,9 +126,9 @@ def _finish_node(meter: _Meter, watt_milliseconds: float, last_reading_ms: int |
         meter.remarks.append(("power.no_duration", "The measurement has no duration, so no energy follows from it."))
 
 
-def _read_switch(log: LogEvents) -> _Meter:
+def _read_switch(events: list[Event]) -> _Meter:
     meter = _Meter(interconnect_watts=0.0)
-    for event in log.events:
+    for event in events:
         if event.key == "conversion_eff":
             _read_efficiency(meter, event)
         elif event.key == "interconnect_power_est":
@@ -148,18 +149,18 @@ def _read_efficiency(meter: _Meter, event: Event) -> None:
         meter.efficiency = float(efficiency)
 
 
-def _findings(file: PublishedFile, log: LogEvents, meter: _Meter) -> list[ParseFinding]:
+def _findings(file: PublishedFile, lines: list[BrokenEvent], meter: _Meter) -> list[ParseFinding]:
     broken = [
         ParseFinding(
             file.round,
             file.path,
             "power.broken_line",
-            f"A line is no event; by the rule the others count ({len(log.broken):,} such lines in the file).",
+            f"A line is no event; by the rule the others count ({len(lines):,} such lines in the file).",
             place=f"line {line.line}",
             found=f"{line.reason}: {line.text[:200].decode('latin-1')}",
             source_sha256=file.sha256,
         )
-        for line in log.broken[:_BROKEN_LINES_QUOTED]
+        for line in lines[:_BROKEN_LINES_QUOTED]
     ]
     remarks = [
         ParseFinding(file.round, file.path, kind, explanation, source_sha256=file.sha256)

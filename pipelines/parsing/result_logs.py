@@ -15,11 +15,13 @@ from pipelines.parsing._log_evals import EvalTable
 from pipelines.parsing._log_events import LogReader
 from pipelines.parsing._log_runs import IDENTITY, RunTable
 from pipelines.parsing._log_steps import StepTable
-from pipelines.parsing.layout import classify
+from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import Evals, Runs, Steps
 
 DEFAULT_BATCH_BYTES = 256_000_000
+_BYTES_READ_TOGETHER = 500_000
+"""Small logs are read together up to about this size, which the processor's cache holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,9 @@ class _Batch:
     def __init__(self) -> None:
         self.file_count = 0
         self.size_bytes = 0
+        self._log_count = 0
+        self._waiting: list[tuple[PublishedFile, Placed]] = []
+        self._waiting_bytes = 0
         self._reader = LogReader()
         self._runs = RunTable()
         self._evals = EvalTable()
@@ -78,23 +83,36 @@ class _Batch:
         self._misplaced: list[ParseFinding] = []
 
     def add(self, file: PublishedFile) -> None:
-        """Read one log."""
+        """Read one log, now or with the next ones."""
         self.file_count += 1
         self.size_bytes += len(file.content)
         placed = classify(file.path)
         if placed is None or placed.kind != "result_log":
             self._misplaced.append(_misplaced(file))
             return
-        log = self._reader.read(file.content)
-        places = defaultdict[str, list[int]](list)
-        for place, event in enumerate(log.events):
-            places[event.key].append(place)
-        self._runs.add(file, placed, log, places)
-        self._evals.add(log, places)
-        self._steps.add(log, places)
+        self._waiting.append((file, placed))
+        self._waiting_bytes += len(file.content)
+        if self._waiting_bytes >= _BYTES_READ_TOGETHER:
+            self._read()
+
+    def _read(self) -> None:
+        logs = self._reader.read([file.content for file, _ in self._waiting])
+        for (file, placed), log in zip(self._waiting, logs.logs, strict=True):
+            places = defaultdict[str, list[int]](list)
+            for place, event in enumerate(logs.events[log.first : log.end], log.first):
+                places[event.key].append(place)
+            self._runs.add(file, placed, log, logs, places)
+            self._evals.note(places)
+            self._steps.note(places)
+        self._evals.take(logs, self._log_count)
+        self._steps.take(logs, self._log_count)
+        self._log_count += len(logs.logs)
+        self._waiting, self._waiting_bytes = [], 0
 
     def frames(self) -> ParsedLogs:
         """Return the frames of what was read."""
+        if self._waiting:
+            self._read()
         runs = self._runs.frame()
         evals, eval_summary = self._evals.frames(runs)
         steps, step_summary = self._steps.frames(runs)

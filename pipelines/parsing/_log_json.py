@@ -1,0 +1,183 @@
+"""One log event out of its text: the usual form quickly, every other that JSON allows as well.
+
+Decoding a text belongs here; finding the texts in a log is done in `_log_events`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated, Any
+
+import msgspec
+
+LARGEST_INTEGER = 2**63 - 1
+
+# The json module refuses integers of more than 4,300 digits, msgspec skips over them: such texts go to json.
+LONGEST_FOR_MSGSPEC = 4_000
+REFUSALS = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
+
+_Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_INTEGER)]
+
+
+class Statistics(msgspec.Struct, gc=False):
+    """The members of an event's dictionary value that are read; the others are checked and passed over."""
+
+    train_step_time: float | None = None
+    train_step_timing: float | None = None
+    train_step_timing_in_s: float | None = msgspec.field(default=None, name="train_step_timing in s")
+    time: float | None = None
+    data: float | None = None
+    reduced_train_loss: float | None = None
+    train_loss: float | None = None
+    throughput: float | None = None
+    imgs_sec: float | None = None
+    lr: float | None = None
+    max_memory_usage: float | None = None
+    validation_step_time: float | None = None
+
+
+class Metadata(msgspec.Struct, gc=False):
+    """The members of an event's metadata that are read."""
+
+    samples_count: float | None = None
+    epoch_num: float | None = None
+    step_num: float | None = None
+    step: float | list[Any] | None = None
+    lr: float | None = None
+    status: str | None = None
+    metric: str | None = None
+
+
+class Event(msgspec.Struct, gc=False):
+    """One log event."""
+
+    time_ms: _Milliseconds
+    key: str
+    value: Statistics | list[Any] | str | int | float | bool | None
+    metadata: Metadata
+
+
+decode_short = msgspec.json.Decoder(Event).decode
+"""Decodes a text of at most `LONGEST_FOR_MSGSPEC` bytes; raises one of `REFUSALS` where `decode` must be asked."""
+
+
+class NotAnEventError(Exception):
+    """A text is no log event; the message says why."""
+
+    def __init__(self, reason: str, *, is_json: bool) -> None:
+        super().__init__(reason)
+        self.is_json = is_json
+
+
+def decode(text: bytes) -> Event:
+    """Return the event that a text is.
+
+    Raises:
+        NotAnEventError: the text is none.
+    """
+    if len(text) <= LONGEST_FOR_MSGSPEC:
+        try:
+            return decode_short(text)
+        except REFUSALS:
+            pass
+    return _decode_with_json(text)
+
+
+def _decode_with_json(text: bytes) -> Event:
+    """Decode what msgspec refuses but the json module takes: NaN, huge numbers, lone surrogates, other types."""
+    record = load_json(text)
+    if not isinstance(record, dict):
+        raise NotAnEventError(f"a JSON {type(record).__name__}, not an object", is_json=True)
+    missing = [name for name in ("time_ms", "key", "value", "metadata") if name not in record]
+    if missing:
+        raise NotAnEventError(f"without {', '.join(missing)}", is_json=True)
+    key, metadata = record["key"], record["metadata"]
+    return Event(
+        time_ms=_milliseconds(record["time_ms"]),
+        key=storable(key) if isinstance(key, str) else "",
+        value=_value(record["value"]),
+        metadata=_metadata(metadata) if isinstance(metadata, dict) else Metadata(),
+    )
+
+
+def load_json(text: bytes) -> Any:
+    """Return the JSON value of an event's text.
+
+    Raises:
+        NotAnEventError: the text is not JSON to the json module, decoded as the official reader does (Latin-1).
+    """
+    try:
+        record = json.loads(text.decode("latin-1").strip())
+        if text.isascii():
+            return record
+    except (ValueError, RecursionError) as error:
+        raise NotAnEventError(f"not JSON: {error}", is_json=False) from None
+    try:
+        return json.loads(text.decode("utf-8").strip())
+    except ValueError:
+        return record
+
+
+def storable(text: str) -> str:
+    """Return the text without lone surrogates, which no UTF-8 column can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _milliseconds(value: Any) -> int:
+    number = as_number(value)
+    if number is None or not 0 <= number <= LARGEST_INTEGER:
+        raise NotAnEventError(f"time_ms is {str(value)[:40]!r}, not milliseconds since 1970", is_json=True)
+    return int(number)
+
+
+def as_number(value: Any) -> int | float | None:
+    """Return a finite number that a JSON value states, as a number or in a string; else None."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def as_float(value: Any) -> float | None:
+    """Return a number as a float, NaN and infinity included; None where the value is no number or too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        members = {field.encode_name: field.name for field in msgspec.structs.fields(Statistics)}
+        return Statistics(**{members[name]: as_float(value[name]) for name in value.keys() & members.keys()})
+    return value
+
+
+def _metadata(metadata: dict[str, Any]) -> Metadata:
+    status, metric = (metadata.get(name) for name in ("status", "metric"))
+    return Metadata(
+        samples_count=_finite(metadata.get("samples_count")),
+        epoch_num=_finite(metadata.get("epoch_num")),
+        step_num=_finite(metadata.get("step_num")),
+        step=_finite(metadata.get("step")),
+        lr=as_float(metadata.get("lr")),
+        status=storable(status) if isinstance(status, str) else None,
+        metric=storable(metric) if isinstance(metric, str) else None,
+    )
+
+
+def _finite(value: Any) -> float | None:
+    number = as_number(value)
+    return None if number is None else float(number)
