@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -133,6 +133,41 @@ def compare(
         from pipelines._cli.compare import compare as compare_two
 
         raise typer.Exit(compare_two(a, b, form, plot))
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A data folder, a lake or a release.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another one.")],
+    table: Annotated[
+        list[str] | None, typer.Option("--table", metavar="TABLE", help="Only this one, such as mart.results; repeats.")
+    ] = None,
+    rows: Annotated[bool, typer.Option("--rows", help="List every row with its old and new value.")] = False,
+    form: FormatOption = Format.table,
+) -> None:
+    """Say how many rows were added, removed and changed, by table and column."""
+    with guarded():
+        from pipelines._cli.diff import show_differences
+
+        show_differences(old, new, table or [], rows, form)
+
+
+@app.command()
+def claims(
+    document: Annotated[
+        str, typer.Argument(metavar="FILE", help="Text, Markdown or HTML; - takes it from stdin.")
+    ],
+    media: Annotated[
+        Literal["text", "markdown", "html"] | None,
+        typer.Option("--media", help="Form of the document; else its suffix tells, else its beginning."),
+    ] = None,
+    form: FormatOption = Format.table,
+) -> None:
+    """Check every numeric claim of a document against facts, results and the model of the last refresh."""
+    with guarded():
+        from pipelines._cli.claims import check_claims_of
+
+        raise typer.Exit(check_claims_of(document, media, form))
 
 
 @app.command()

@@ -198,6 +198,26 @@ class Lake:
                 frames.append(_frame(groups.read()))
         return pl.concat(frames)
 
+    def read_as_written(self, name: str, partition: str | None = None) -> pl.DataFrame:
+        """Return a partition with the columns that it was written with, its bytes left out; for comparing states.
+
+        Raises:
+            MissingPartitionError: the partition is not in the lake.
+            LakeVersionError: a newer program wrote it.
+        """
+        entry = table(name)
+        self.manifest(name, partition)
+        try:
+            with self.storage.open(_key(entry, partition)) as file:
+                groups = pq.ParquetFile(file)
+                is_bytes = (pa.types.is_binary, pa.types.is_large_binary)
+                plain = [entry.name for entry in groups.schema_arrow if not any(test(entry.type) for test in is_bytes)]
+                return _frame(groups.read(columns=plain))
+        except MissingObjectError:
+            raise self._missing(entry, partition) from None
+        except pa.ArrowException as error:
+            raise LakeError(f"{self.storage.url(_key(entry, partition))}: not a whole Parquet file: {error}") from error
+
     def iter_batches(
         self, name: str, partition: str | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pl.DataFrame]:
