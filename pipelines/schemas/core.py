@@ -32,6 +32,16 @@ class Sources(dy.Schema):
     skipped_count = count("Files of the repository that no parser reads", unit="files")
 
 
+class KnownRounds(dy.Schema):
+    """A round that its publisher lists, whether or not it was read; one row per round."""
+
+    round = key(_ROUND)
+    repository = text("Repository that the round is published in", nullable=False)
+    default_branch = text("Branch that counts", nullable=False)
+    commit = text("Commit that the branch stood at when last asked; null where that could not be told")
+    first_listed_at = text("When the round was first seen in the list, ISO 8601 in UTC", nullable=False)
+
+
 class Systems(dy.Schema):
     """A system as its submitter describes it; one row per round, submitter folder and system.
 

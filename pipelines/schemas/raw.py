@@ -24,3 +24,24 @@ class Files(dy.Schema):
     source = text("Repository that the round was published in", nullable=False)
     licence = text("Licence under which the publisher offers the content")
     retrieved_at = text("When the bytes were read, ISO 8601 in UTC", nullable=False)
+
+
+class Sheets(dy.Schema):
+    """One version of a page or file of specifications, byte for byte; one row per source, path and bytes.
+
+    The same bytes twice are one row. The version that stands is the one with the latest `retrieved_at`.
+    """
+
+    source = key("Source by its short name in the catalogue, such as nvidia-h100-page")
+    path = key("File inside the source; empty where the source is one file")
+    sha256 = key("SHA-256 of the content, in hexadecimal")
+    address = text("Address of the page, whatever mirror it was read through", nullable=False)
+    form = text("Published form, which chooses the reader", nullable=False)
+    publisher = text("Who publishes it", nullable=False)
+    publisher_kind = text("vendor of what it is about, or third party", nullable=False)
+    licence = text("Licence under which the publisher offers the content")
+    media_type = text("Media type as the host told it")
+    size_bytes = count("Length of the content", unit="bytes", nullable=False)
+    content = blob("The bytes as published")
+    first_retrieved_at = text("When these bytes were first read, ISO 8601 in UTC", nullable=False)
+    retrieved_at = text("When these bytes were last read in place of others, ISO 8601 in UTC", nullable=False)

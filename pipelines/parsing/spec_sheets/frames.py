@@ -15,6 +15,7 @@ from pipelines.parsing.published import LONGEST_QUOTE
 from pipelines.parsing.spec_sheets import calculon, epoch, evokernel, llm_analysis, mlco2
 from pipelines.parsing.spec_sheets.sheet import Fact, Reading, Sheet
 from pipelines.parsing.spec_sheets.subjects import Naming, Subject, Subjects
+from pipelines.parsing.spec_sheets.tables import TABLE_READERS
 from pipelines.schemas.facts_core import SheetFindings, SpecFacts
 from pipelines.schemas.spec_metrics import QUANTITIES, metric_name
 
@@ -24,6 +25,7 @@ READERS: dict[str, Callable[[Sheet], Reading]] = {
     "evokernel": evokernel.read,
     "llm_analysis": llm_analysis.read,
     "mlco2": mlco2.read,
+    **TABLE_READERS,
 }
 """The reader of each published form."""
 

@@ -5,6 +5,7 @@ How one form is laid out belongs in its reader; how a fact becomes a row of `cor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -30,6 +31,10 @@ class Sheet:
     """Trust in what the sheet says before a person has looked at it."""
     licence: str | None = None
     retrieved_at: str | None = None
+    subject: str | None = None
+    """The one part or platform that the sheet is of, where its tables do not name it."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What labels of this sheet stand for; blank for one that names no subject."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from pipelines.parsing.spec_sheets.registry import RegistryFiles
+import polars as pl
+
+from pipelines.parsing.spec_sheets.registry import RegistryFiles, read_registry
 
 
 def registry_files() -> RegistryFiles:
@@ -21,3 +23,9 @@ def registry_files() -> RegistryFiles:
         containments=folder.joinpath("containments.csv").read_bytes(),
         facts=folder.joinpath("facts.csv").read_bytes(),
     )
+
+
+def registry_frames() -> dict[str, pl.DataFrame]:
+    """Return what claims are checked against beside the lake: the facts, and what contains what, by name."""
+    registry = read_registry(registry_files())
+    return {"core.spec_facts": registry.facts, "registry.containments": registry.containments}

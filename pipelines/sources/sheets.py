@@ -1,0 +1,202 @@
+"""Pages of specifications: the catalogue of what is watched, and each page's versions into `raw.sheets`.
+
+How a request is sent belongs in `http`; what a page says in `parsing.spec_sheets`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import polars as pl
+
+from pipelines.parsing.spec_sheets.frames import READERS
+from pipelines.parsing.spec_sheets.sheet import Sheet
+from pipelines.schemas.raw import Sheets
+from pipelines.sources.errors import SourceError
+from pipelines.sources.http import Http, Page, host_of
+
+Cadence = Literal["weekly", "monthly", "yearly"]
+TestedOn = Literal["real_file", "page_of_that_shape"]
+
+
+class Catalogued(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One source of the catalogue: one page, or several files under one address."""
+
+    source: str
+    address: str
+    """Address of the page; `{file}` stands for each of `files`."""
+    form: str
+    """Reader, as `parsing.spec_sheets.frames.READERS` names it."""
+    publisher: str
+    publisher_kind: Literal["vendor", "third_party"]
+    cadence: Cadence
+    """How often its publisher is known to change it."""
+    subjects: list[str]
+    """Parts and platforms that it is about; empty for a list of many."""
+    tested_on: TestedOn
+    """Whether its reader is held against a file of the source itself, or against a page written in its shape."""
+    licence: str | None = None
+    confidence: Literal["high", "medium", "low"] = "medium"
+    files: list[str] = msgspec.field(default_factory=list)
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """What labels of its tables stand for; blank for none, `*` for every other label."""
+
+    def pages(self) -> Iterator[tuple[str, str]]:
+        """Give each file with its address; a page that stands alone has no file name."""
+        if not self.files:
+            yield "", self.address
+        for file in self.files:
+            yield file, self.address.replace("{file}", file)
+
+    @property
+    def subject(self) -> str | None:
+        """Return the one subject, None where there are several or none."""
+        return self.subjects[0] if len(self.subjects) == 1 else None
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Every source that is watched."""
+
+    place: str
+    sources: tuple[Catalogued, ...]
+
+    @property
+    def hosts(self) -> set[str]:
+        """Return the hosts that are asked."""
+        return {host_of(address) for source in self.sources for _, address in source.pages()}
+
+    def entry(self, source: str, path: str) -> Catalogued | None:
+        """Return the entry that a page came from, None where it is no longer listed."""
+        return next(
+            (one for one in self.sources if one.source == source and path in dict(one.pages())),
+            None,
+        )
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What came of a round of the catalogue."""
+
+    sheets: pl.DataFrame
+    """Rows of `raw.sheets`, those that were held before among them."""
+    changed: list[str]
+    """Pages with other bytes than before, new ones among them."""
+    failures: list[SourceError]
+    """What could not be fetched; the versions that were held stand."""
+
+
+def read_catalogue(path: Path) -> Catalogue:
+    """Read the catalogue.
+
+    Raises:
+        SourceError: it cannot be read, names an unknown reader, or one page twice.
+    """
+    try:
+        entries = tomllib.loads(path.read_text("utf-8")).get("source", [])
+        sources = tuple(msgspec.convert(entry, Catalogued) for entry in entries)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise SourceError(str(path), None, "a catalogue of sources in TOML", str(error)) from error
+    seen: set[tuple[str, str]] = set()
+    for entry in sources:
+        if entry.form not in READERS:
+            raise SourceError(str(path), entry.source, f"a form ({', '.join(READERS)})", entry.form)
+        if entry.files and "{file}" not in entry.address:
+            raise SourceError(str(path), entry.source, "{file} in the address of several files", entry.address)
+        for file, _ in entry.pages():
+            if (entry.source, file) in seen:
+                raise SourceError(str(path), entry.source, "each file of a source once", file or "its page twice")
+            seen.add((entry.source, file))
+    return Catalogue(str(path), sources)
+
+
+def fetch_sheets(http: Http, catalogue: Catalogue, held: pl.DataFrame, now: datetime) -> Fetched:
+    """Ask for every page of the catalogue, on the condition that it changed.
+
+    Args:
+        http: Sends the requests; it must be allowed to ask the catalogue's hosts.
+        catalogue: What to ask for.
+        held: Rows of `raw.sheets`.
+        now: The time that new bytes are said to be read at.
+    """
+    rows = {(row["source"], row["path"], row["sha256"]): row for row in held.iter_rows(named=True)}
+    standing = {(row["source"], row["path"]): row["sha256"] for row in current(held).iter_rows(named=True)}
+    changed, failures = [], []
+    for entry in catalogue.sources:
+        for path, address in entry.pages():
+            try:
+                page = http.get(address)
+            except SourceError as error:
+                failures.append(error)
+                continue
+            if standing.get((entry.source, path)) == page.sha256:
+                continue
+            changed.append(f"{entry.source} {path}".strip())
+            key = (entry.source, path, page.sha256)
+            rows[key] = _row(entry, path, page, rows.get(key), now)
+    schema = Sheets.create_empty().schema
+    frame = pl.DataFrame(list(rows.values()), schema=schema, orient="row")
+    return Fetched(frame.sort(Sheets.primary_key()), changed, failures)
+
+
+def current(sheets: pl.DataFrame) -> pl.DataFrame:
+    """Return the version of each page that stands."""
+    return versions(sheets).group_by("source", "path", maintain_order=True).last().select(sheets.columns)
+
+
+def versions(sheets: pl.DataFrame) -> pl.DataFrame:
+    """Return all versions, those of a page together, the one that stands last."""
+    return sheets.sort("source", "path", "retrieved_at", "sha256")
+
+
+def sheets_of(rows: pl.DataFrame, catalogue: Catalogue) -> list[tuple[str, Sheet]]:
+    """Return rows of `raw.sheets` as their readers take them, each with the name of its reader.
+
+    What the catalogue says of a page (its subject, what its labels stand for) is taken as it says now.
+    """
+    found = []
+    for row in rows.iter_rows(named=True):
+        entry = catalogue.entry(row["source"], row["path"])
+        found.append((entry.form if entry else row["form"], _sheet(row, entry)))
+    return found
+
+
+def _sheet(row: dict[str, Any], entry: Catalogued | None) -> Sheet:
+    return Sheet(
+        source=row["source"],
+        address=row["address"],
+        content=row["content"],
+        publisher=row["publisher"],
+        publisher_kind=row["publisher_kind"],
+        path=row["path"],
+        confidence=entry.confidence if entry else "low",
+        licence=row["licence"],
+        retrieved_at=row["retrieved_at"],
+        subject=entry.subject if entry else None,
+        names=entry.names if entry else {},
+    )
+
+
+def _row(entry: Catalogued, path: str, page: Page, before: dict[str, Any] | None, now: datetime) -> dict[str, Any]:
+    moment = now.astimezone(UTC).isoformat(timespec="seconds")
+    return {
+        "source": entry.source,
+        "path": path,
+        "sha256": page.sha256,
+        "address": page.address,
+        "form": entry.form,
+        "publisher": entry.publisher,
+        "publisher_kind": entry.publisher_kind,
+        "licence": entry.licence,
+        "media_type": page.media_type or None,
+        "size_bytes": len(page.content),
+        "content": page.content,
+        "first_retrieved_at": before["first_retrieved_at"] if before else moment,
+        "retrieved_at": moment,
+    }
