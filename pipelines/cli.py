@@ -78,15 +78,18 @@ def check(form: FormatOption = Format.table) -> None:
 
 @app.command()
 def explain(
-    result_id: Annotated[
-        str, typer.Argument(metavar="RESULT_ID", help="Such as training-v5.0/SUBMITTER/SYSTEM/BENCHMARK.")
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT_ID|CLAIM_ID", help="Such as training-v5.0/SUBMITTER/SYSTEM/BENCHMARK, or s1-11."
+        ),
     ],
 ) -> None:
-    """Show what a score rests on: its runs, the lines they were read from, the factor and where it stands."""
+    """Show what a score or a verdict rests on: runs with their lines, factor, source; or words, check, rows."""
     with guarded():
         from pipelines._cli.explain import show_chain
 
-        show_chain(result_id)
+        show_chain(name)
 
 
 @app.command()
@@ -154,9 +157,7 @@ def diff(
 
 @app.command()
 def claims(
-    document: Annotated[
-        str, typer.Argument(metavar="FILE", help="Text, Markdown or HTML; - takes it from stdin.")
-    ],
+    document: Annotated[str, typer.Argument(metavar="FILE", help="Text, Markdown or HTML; - takes it from stdin.")],
     media: Annotated[
         Literal["text", "markdown", "html"] | None,
         typer.Option("--media", help="Form of the document; else its suffix tells, else its beginning."),

@@ -23,7 +23,7 @@ refresh_round = dg.define_asset_job(
 
 refresh_answers = dg.define_asset_job(
     REFRESH_ANSWERS,
-    selection=dg.AssetSelection.groups("mart", WAREHOUSE_GROUP),
+    selection=dg.AssetSelection.assets(*MART_ASSETS) | dg.AssetSelection.groups(WAREHOUSE_GROUP),
     description="Scores, reconciles and checks all rounds again and publishes the warehouse.",
 )
 

@@ -1,4 +1,7 @@
-"""The `mart` layer in Dagster: one asset a station, over all rounds. What a station does is in `refreshing`."""
+"""The `mart` layer in Dagster, and the `core` tables that are of no round: one asset a station, over all rounds.
+
+What a station does is in `refreshing`.
+"""
 
 from collections.abc import Iterator
 

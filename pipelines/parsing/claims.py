@@ -40,7 +40,17 @@ from pipelines.parsing._claims_sentences import Sentence, read_sentences
 from pipelines.parsing._claims_subjects import Mention, find_mentions, kind_of, members_of, names_benchmark_suite
 from pipelines.parsing._claims_units import CANONICAL, named_unit
 
-__all__ = ["CANONICAL", "CLAIM_COLUMNS", "Extraction", "Media", "extract_claims", "kind_of", "members_of", "named_unit"]
+__all__ = [
+    "CANONICAL",
+    "CLAIM_COLUMNS",
+    "LONGEST_DOCUMENT",
+    "Extraction",
+    "Media",
+    "extract_claims",
+    "kind_of",
+    "members_of",
+    "named_unit",
+]
 
 MOST_QUOTED_WORDS = 15
 """Words of a document that a claim may quote."""

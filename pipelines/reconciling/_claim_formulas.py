@@ -163,7 +163,8 @@ def equivalent_check(claim: Claim, world: World) -> Check:
         )
         return Check(f"equivalent({parts[0]})", verdict="assumption", reason=reason)
     if not needs:
-        return Check(verdict="assumption", reason=f"No run of {parts[0]} is here to compute an equivalent from.")
+        runs = f"two runs of {parts[0]} on {run['benchmark']} in {run['round']}"
+        return Check(verdict="assumption", reason=f"An equivalent follows from {runs}, and they are not here.")
     low, high = math.ceil(min(n for n, _ in needs) / per_rack), math.ceil(max(n for n, _ in needs) / per_rack)
     expression = "; ".join(f"{text} = {n:,.0f} accelerators" for n, text in needs) + f"; over {per_rack:.0f} a rack"
     run_text = f"{run['score_minutes']:.2f} minutes of {run['accelerator_count']:,} {plain_name(run['accelerator'])}"

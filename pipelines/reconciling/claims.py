@@ -26,7 +26,26 @@ from pipelines.reconciling._claim_world import World, make_world
 from pipelines.schemas.core import Claims
 from pipelines.schemas.mart import ClaimsLedger
 
-__all__ = ["DOCUMENT_COLUMNS", "SCORED", "Inputs", "check_document", "known_claims", "reconcile_claims"]
+__all__ = [
+    "CHECKED_AGAINST",
+    "DOCUMENT_COLUMNS",
+    "SCORED",
+    "Inputs",
+    "check_claims",
+    "check_document",
+    "known_claims",
+    "reconcile_claims",
+]
+
+CHECKED_AGAINST = (
+    "mart.accelerators",
+    "mart.platforms",
+    "mart.results",
+    "core.systems",
+    "core.launches",
+    "core.sources",
+)
+"""Tables of the lake that claims are checked against, beside `core.spec_facts` and `registry.containments`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +138,16 @@ def check_document(text: str, media: Media, inputs: Inputs) -> pl.DataFrame:
         `DOCUMENT_COLUMNS`, one row a claim in reading order; a repeat has the verdict of the first telling.
         `contradicted` is said only where the words leave no doubt; a mismatch that may be ours is `check_this`.
     """
-    extracted = extract_claims(text, media).claims
+    return check_claims(extract_claims(text, media).claims, inputs)
+
+
+def check_claims(extracted: pl.DataFrame, inputs: Inputs) -> pl.DataFrame:
+    """Return the verdict on each claim that was read in a document, as `check_document` does.
+
+    Args:
+        extracted: the claims of `parsing.claims.extract_claims`.
+        inputs: tables of the lake by name, see `make_world`.
+    """
     world = make_world(inputs)
     told = list(extracted.iter_rows(named=True))
     world.document = [claim_from_row(row) for row in told if row["statement"] == "claim"]

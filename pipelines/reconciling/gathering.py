@@ -16,6 +16,8 @@ PLACES_NAMED = 3
 _RACK_SEVERITY = {"contradicted": "warning", "ambiguous": "info", "not_stated": "info", "explained": "info"}
 _RUN_SEVERITY = {"slower_than_predicted": "warning", "faster_than_predicted": "warning"}
 _NIC_VERDICTS_TOLD = ("not_enough", "too_close_to_call")
+_CLAIM_SEVERITY = {"contradicted": "warning", "implausible": "warning", "misplaced": "info"}
+"""A misplaced figure is true of something else."""
 
 
 def gather_findings(
@@ -24,6 +26,7 @@ def gather_findings(
     scoring_findings: pl.DataFrame,
     rack_audit: pl.DataFrame,
     reconciled_runs: pl.DataFrame,
+    claims_ledger: pl.DataFrame,
     checks: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return `mart.findings`.
@@ -33,6 +36,7 @@ def gather_findings(
         scoring_findings: rows of `mart.findings` that scoring gives.
         rack_audit: `mart.rack_audit`.
         reconciled_runs: `mart.reconciled_runs`.
+        claims_ledger: `mart.claims_ledger`; those that are refuted, repeats of one claim told once.
         checks: `mart.checks`; those that failed or errored.
     """
     frames = [
@@ -42,6 +46,7 @@ def gather_findings(
         _racks(rack_audit),
         _predictions(reconciled_runs),
         _networks(reconciled_runs),
+        _claims(claims_ledger),
         _checks(checks),
     ]
     return pl.concat(frames).sort("finding_id")
@@ -127,6 +132,22 @@ def _networks(runs: pl.DataFrame) -> pl.DataFrame:
             ),
             found=pl.format("{} GB/s", "nic_available_gigabytes_per_second"),
             evidence=pl.lit("mart.reconciled_runs: nic_needed_gigabytes_per_second_low, _mid, _high"),
+        )
+    )
+
+
+def _claims(ledger: pl.DataFrame) -> pl.DataFrame:
+    told = ledger.filter(pl.col("verdict").is_in(list(_CLAIM_SEVERITY)) & pl.col("repeat_of").is_null())
+    unit = pl.when(pl.col("unit").is_null()).then(pl.lit("")).otherwise(pl.format(" {}", "unit"))
+    return findings_frame(
+        told.with_columns(
+            kind=pl.format("claim.{}", "verdict"),
+            severity=pl.col("verdict").replace_strict(_CLAIM_SEVERITY, default=None, return_dtype=pl.String),
+            subject=pl.col("claim_id"),
+            explanation=pl.format("{}: {}", "document", "explanation"),
+            expected=pl.col("expression"),
+            found=pl.format("{}{}", "value", unit),
+            evidence=pl.format("mart.claims_ledger: {}", pl.coalesce("evidence", "checked_by")),
         )
     )
 

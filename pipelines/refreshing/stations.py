@@ -8,6 +8,7 @@ from pipelines.parsing.spec_sheets.registry import read_registry
 from pipelines.quality.apart import SUITES
 from pipelines.quality.consistency import score_follows_from_runs
 from pipelines.quality.outcomes import outcomes_frame
+from pipelines.reconciling.claims import CHECKED_AGAINST, known_claims, reconcile_claims
 from pipelines.reconciling.facts import reconcile_facts
 from pipelines.reconciling.gathering import gather_findings
 from pipelines.reconciling.modelled import MODELLED, modelling_tables
@@ -17,10 +18,11 @@ from pipelines.scoring.rcp import expected_progress
 from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
 from pipelines.scoring.runs import judge_runs
-from pipelines.sources.registry import registry_files
+from pipelines.sources.registry import registry_files, registry_frames
 
 _SCORING = ("scoring", "parsing/names.py", "schemas/findings.py")
 _RECONCILING = ("reconciling", "modelling", "scoring")
+_CLAIMS = ("reconciling", "modelling", "parsing", "sources/registry")
 
 
 def _judge(frames: Frames) -> Answers:
@@ -70,6 +72,14 @@ def _model(frames: Frames) -> Answers:
     )
 
 
+def _list_claims(_: Frames) -> Answers:
+    return Answers({"core.claims": known_claims()})
+
+
+def _judge_claims(frames: Frames) -> Answers:
+    return Answers({"mart.claims_ledger": reconcile_claims(frames["core.claims"], {**frames, **registry_frames()})})
+
+
 def _check(frames: Frames) -> Answers:
     scores = outcomes_frame([score_follows_from_runs(frames["mart.results"], frames["mart.runs"])])
     return Answers({"mart.checks": pl.concat([scores, SUITES.run(frames)])})
@@ -81,6 +91,7 @@ def _gather(frames: Frames) -> Answers:
         scoring_findings=_score(frames).findings,
         rack_audit=frames["mart.rack_audit"],
         reconciled_runs=frames["mart.reconciled_runs"],
+        claims_ledger=frames["mart.claims_ledger"],
         checks=frames["mart.checks"],
     )
     return Answers({"mart.findings": findings})
@@ -106,6 +117,8 @@ STATIONS: tuple[Station, ...] = (
         _RECONCILING,
         _model,
     ),
+    Station("list_claims", (), ("core.claims",), _CLAIMS, _list_claims),
+    Station("judge_claims", ("core.claims", *CHECKED_AGAINST), ("mart.claims_ledger",), _CLAIMS, _judge_claims),
     Station(
         "check_answers",
         ("mart.results", "mart.runs", "mart.rack_audit", "mart.calibrations", "mart.reconciled_runs"),
@@ -115,7 +128,14 @@ STATIONS: tuple[Station, ...] = (
     ),
     Station(
         "gather_findings",
-        ("core.parse_findings", *_SCORED_FROM, "mart.rack_audit", "mart.reconciled_runs", "mart.checks"),
+        (
+            "core.parse_findings",
+            *_SCORED_FROM,
+            "mart.rack_audit",
+            "mart.reconciled_runs",
+            "mart.claims_ledger",
+            "mart.checks",
+        ),
         ("mart.findings",),
         (*_RECONCILING, "parsing/names.py", "schemas/findings.py"),
         _gather,

@@ -49,6 +49,7 @@ _ALL = (
     Table("core.scaling_factors", core.ScalingFactors, by_round=True, in_snapshot=True),
     Table("core.power_readings", core.PowerReadings, by_round=True, in_snapshot=True),
     Table("core.parse_findings", core.ParseFindings, by_round=True, in_snapshot=True),
+    Table("core.claims", core.Claims, by_round=False),
     Table("mart.runs", mart.Runs, by_round=False),
     Table("mart.results", mart.Results, by_round=False),
     Table("mart.accelerators", facts_mart.Accelerators, by_round=False),
@@ -59,6 +60,7 @@ _ALL = (
     Table("mart.calibrations", mart.Calibrations, by_round=False),
     Table("mart.reconciled_runs", mart.ReconciledRuns, by_round=False),
     Table("mart.transfers", modelling_mart.Transfers, by_round=False),
+    Table("mart.claims_ledger", mart.ClaimsLedger, by_round=False),
     Table("mart.checks", mart.Checks, by_round=False),
     Table("mart.findings", mart.Findings, by_round=False),
 )

@@ -22,6 +22,7 @@ def gather(**frames: pl.DataFrame) -> pl.DataFrame:
         "scoring_findings": Findings.create_empty(),
         "rack_audit": table("mart.rack_audit"),
         "reconciled_runs": table("mart.reconciled_runs"),
+        "claims_ledger": table("mart.claims_ledger"),
         "checks": table("mart.checks"),
     }
     return Findings.validate(gather_findings(**{**given, **frames}))
@@ -107,6 +108,45 @@ def test_a_run_outside_its_interval_and_a_network_that_is_not_enough_are_told() 
         ("network.not_enough", "info", "50.0 GB/s"),
     ]
     assert rows[0]["expected"] == "25.0 to 28.0 min"
+
+
+def test_claims_are_told_where_they_are_refuted_and_each_once() -> None:
+    def claim(claim_id: str, verdict: str, **other: Any) -> dict[str, Any]:
+        row = {
+            "claim_id": claim_id,
+            "document": "article.txt",
+            "quote": "7 kW of power",
+            "metric": "power",
+            "value": "7",
+            "unit": "kW",
+            "verdict": verdict,
+            "explanation": "It is 38 kW.",
+            "checked_by": "power(32 accelerators)",
+            "expression": "32 x 1.2 kW",
+            "evidence": "core.spec_facts: GB200, power_watts, page",
+        }
+        return {**row, **other}
+
+    ledger = table(
+        "mart.claims_ledger",
+        claim("a-1", "contradicted"),
+        claim("a-2", "implausible", unit=None, evidence=None),
+        claim("a-3", "misplaced"),
+        claim("a-4", "contradicted", repeat_of="a-1"),
+        *(claim(f"b-{verdict}", verdict) for verdict in ("supported", "assumption", "not_checkable", "not_a_claim")),
+    )
+    rows = gather(claims_ledger=ledger).to_dicts()
+    assert [(row["kind"], row["subject"], row["severity"], row["found"]) for row in rows] == [
+        ("claim.contradicted", "a-1", "warning", "7 kW"),
+        ("claim.implausible", "a-2", "warning", "7"),
+        ("claim.misplaced", "a-3", "info", "7 kW"),
+    ]
+    assert rows[0]["explanation"] == "article.txt: It is 38 kW."
+    assert rows[0]["expected"] == "32 x 1.2 kW"
+    assert [row["evidence"] for row in rows[:2]] == [
+        "mart.claims_ledger: core.spec_facts: GB200, power_watts, page",
+        "mart.claims_ledger: power(32 accelerators)",
+    ]
 
 
 def test_checks_that_did_not_pass_are_told_and_one_that_broke_is_an_error() -> None:
