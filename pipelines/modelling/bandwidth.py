@@ -28,6 +28,8 @@ class Assumptions:
     gradient_bytes: int = 2
     window_scale: float = 1.0
     """The overlap windows against those of the model."""
+    oversubscription: float = 1.0
+    """Bandwidth of the leaves' down ports over their up ports: traffic between leaves gets the NIC's rate over it."""
 
 
 CENTRAL = Assumptions(exposed_share=0.01)
@@ -40,7 +42,7 @@ def exposed_seconds(assumptions: Assumptions, bandwidth: pl.Expr) -> pl.Expr:
 
     Needs the columns of `traffic`, `micro_batch_seconds` and `parameter_bytes`.
     """
-    rate = bandwidth * _GIGA * assumptions.nic_efficiency
+    rate = bandwidth * _GIGA * _reached_share(assumptions)
     return sum(
         ((sent / rate - window).clip(lower_bound=0.0) for sent, window in _collectives(assumptions)), pl.lit(0.0)
     )
@@ -61,7 +63,7 @@ def needed_gigabytes_per_second(assumptions: Assumptions) -> pl.Expr:
         reduced / (budget + reduce_window),
         gathered / (budget + gather_window),
     )
-    return rate / _GIGA / assumptions.nic_efficiency
+    return rate / _GIGA / _reached_share(assumptions)
 
 
 def verdict(available: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:
@@ -79,6 +81,27 @@ def verdict(available: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:
 def utilisation(sent_bytes: pl.Expr, bandwidth: pl.Expr) -> pl.Expr:
     """Return the share of a step in which a link of `bandwidth` GB/s is busy with the bytes sent."""
     return sent_bytes / (bandwidth * _GIGA * pl.col("step_seconds"))
+
+
+def busy_seconds(sent_bytes: pl.Expr, bandwidth: pl.Expr) -> pl.Expr:
+    """Return the time in which a link of `bandwidth` GB/s sends the bytes."""
+    return sent_bytes / (bandwidth * _GIGA)
+
+
+def exposed_collective(assumptions: Assumptions, bandwidth: pl.Expr) -> pl.Expr:
+    """Return which collective leaves more time exposed at `bandwidth`, `gradient_reduction` or `parameter_gather`.
+
+    `none` where both hide; null where the bandwidth is not known.
+    """
+    rate = bandwidth * _GIGA * _reached_share(assumptions)
+    reduced, gathered = (sent / rate - window for sent, window in _collectives(assumptions))
+    longer = pl.when(reduced >= gathered).then(pl.lit("gradient_reduction")).otherwise(pl.lit("parameter_gather"))
+    is_hidden = pl.max_horizontal(reduced, gathered) <= 0
+    return pl.when(is_hidden.is_not_null()).then(pl.when(is_hidden).then(pl.lit("none")).otherwise(longer))
+
+
+def _reached_share(assumptions: Assumptions) -> float:
+    return assumptions.nic_efficiency / assumptions.oversubscription
 
 
 def _collectives(assumptions: Assumptions) -> tuple[tuple[pl.Expr, pl.Expr], tuple[pl.Expr, pl.Expr]]:

@@ -100,9 +100,12 @@ def least_data_parallel(candidates: pl.LazyFrame) -> pl.LazyFrame:
     Returns:
         `target, data_parallel, global_batch_size, predicted_minutes`; a target that no candidate meets has no row.
     """
+    meets = candidates.filter(pl.col("predicted_minutes") <= pl.col("target_minutes") * (1 + _ROUNDING))
+    fastest = pl.col("predicted_minutes").arg_min()
     return (
-        candidates.filter(pl.col("predicted_minutes") <= pl.col("target_minutes") * (1 + _ROUNDING))
-        .sort("target", "data_parallel", "predicted_minutes")
+        meets.group_by("target", "data_parallel")
+        .agg(pl.col("global_batch_size").get(fastest), pl.col("predicted_minutes").min())
+        .sort("target", "data_parallel")
         .unique("target", keep="first", maintain_order=True)
         .select("target", "data_parallel", "global_batch_size", "predicted_minutes")
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import polars as pl
 
 from pipelines.modelling import peaks, workloads
+from pipelines.modelling.connectivity import active_accelerators
 from pipelines.modelling.parallelism import experts_over, fills_world, layout, replica_accelerators, spreads_experts
 from pipelines.modelling.step_time import pipeline_slots
 from pipelines.modelling.time_to_train import converging_samples
@@ -95,7 +96,7 @@ def language_model_results(
             .when(_step_from_throughput().is_not_null())
             .then(pl.lit("throughput")),
             parameter_bytes=pl.col("precision").replace_strict(_WIDTHS, default=None, return_dtype=pl.Int64),
-            domain_accelerators=pl.coalesce("slots_per_rack", "accelerators_per_node"),
+            domain_accelerators=active_accelerators(),
         )
         .with_columns(remainder_seconds=_remainder_seconds())
         .join(peaks.by_precision(accelerators), on=["accelerator", "precision"], how="left")
@@ -121,6 +122,7 @@ def _described(
     parts = accelerators.select(
         "accelerator",
         "memory_bytes",
+        part_domain_accelerators="scale_up_domain_accelerators",
         scale_up_gigabytes_per_second="scale_up_gigabytes_per_second_per_direction",
     )
     return (

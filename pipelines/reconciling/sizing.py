@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.modelling.calibration import PARAMETERS
 from pipelines.modelling.time_to_train import batch_candidates, least_data_parallel, predict
 from pipelines.reconciling.members import ExpectedProgress, samples_per_unit
 
 _NEEDS_KEYS = ["round", "benchmark", "global_batch_size"]
+_VARIED = [
+    "target",
+    "target_minutes",
+    "excess",
+    "round",
+    "benchmark",
+    "samples_unit",
+    "sequence_length",
+    "micro_batch",
+    "pipeline_parallel",
+    "virtual_pipeline",
+    "step_count",
+    "eval_count",
+    "samples_to_converge",
+    "first_eval_samples",
+    "eval_interval_samples",
+    *PARAMETERS,
+]
+"""What a candidate takes over from its target."""
 
-_TARGETS_AT_ONCE = 16
-"""A target has thousands of candidates: all targets of a few rounds at once would take hundreds of megabytes."""
+_TARGETS_AT_ONCE = 32
+"""A target has thousands of candidates, of large batches tens of thousands: all at once would not fit in memory."""
 
 
 def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> pl.DataFrame:
@@ -31,9 +51,7 @@ def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> p
 
 
 def _least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> pl.DataFrame:
-    searched = batch_candidates(runs.lazy()).collect()
-    varied = runs.drop("global_batch_size", "data_parallel", "expected_samples", "converging_samples", strict=False)
-    candidates = searched.join(varied, on="target", suffix="_of_run")
+    candidates = batch_candidates(runs.lazy()).collect().join(runs.select(_VARIED), on="target")
     needs = expected_progress(candidates.select(_NEEDS_KEYS).unique(maintain_order=True))
     timed = (
         candidates.join(needs.select(*_NEEDS_KEYS, "expected_samples"), on=_NEEDS_KEYS)

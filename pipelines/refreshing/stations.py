@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.parsing.spec_sheets.frames import read_sheet
 from pipelines.parsing.spec_sheets.registry import read_registry
 from pipelines.quality.apart import SUITES
 from pipelines.quality.consistency import score_follows_from_runs
@@ -13,12 +14,15 @@ from pipelines.reconciling.facts import reconcile_facts
 from pipelines.reconciling.gathering import gather_findings
 from pipelines.reconciling.modelled import MODELLED, modelling_tables
 from pipelines.reconciling.racks import audit_racks
+from pipelines.reconciling.sheets import sheet_remarks
 from pipelines.refreshing.answers import Answers, Frames, Station
+from pipelines.scoring.inference import inference_answers
 from pipelines.scoring.rcp import expected_progress
 from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
 from pipelines.scoring.runs import judge_runs
 from pipelines.sources.registry import registry_files, registry_frames
+from pipelines.sources.sheets import current, sheets_of
 
 _SCORING = ("scoring", "parsing/names.py", "schemas/findings.py")
 _RECONCILING = ("reconciling", "modelling", "scoring")
@@ -45,9 +49,27 @@ def _audit(frames: Frames) -> Answers:
     return Answers({"mart.rack_audit": audit_racks(frames["core.systems"], frames["core.launches"])})
 
 
-def _resolve(_: Frames) -> Answers:
+def _infer(frames: Frames) -> Answers:
+    tables = inference_answers(frames["core.inference_results"])
+    written = {"mart.inference_results": tables.results, "mart.inference_accelerators": tables.parts}
+    return Answers(written, tables.findings)
+
+
+def _read_specifications(frames: Frames) -> Answers:
+    """Read the registry and the version of each watched page that stands."""
     registry = read_registry(registry_files())
-    facts = reconcile_facts(registry.facts, registry.subject_frame, registry.containments)
+    pages = [read_sheet(form, sheet, registry.subjects) for form, sheet in sheets_of(current(frames["raw.sheets"]))]
+    return Answers(
+        {
+            "core.spec_facts": pl.concat([registry.facts, *(facts for facts, _ in pages)]),
+            "core.sheet_findings": pl.concat([registry.findings, *(findings for _, findings in pages)]),
+        }
+    )
+
+
+def _resolve(frames: Frames) -> Answers:
+    registry = read_registry(registry_files())
+    facts = reconcile_facts(frames["core.spec_facts"], registry.subject_frame, registry.containments)
     return Answers(
         {
             "mart.accelerators": facts.accelerators,
@@ -67,6 +89,8 @@ def _model(frames: Frames) -> Answers:
             launches=frames["core.launches"],
             systems=frames["core.systems"],
             accelerators=frames["mart.accelerators"],
+            platforms=frames["mart.platforms"],
+            resolved_facts=frames["mart.resolved_facts"],
             expected_progress=expected_progress,
         )
     )
@@ -94,8 +118,12 @@ def _gather(frames: Frames) -> Answers:
         claims_ledger=frames["mart.claims_ledger"],
         checks=frames["mart.checks"],
     )
-    return Answers({"mart.findings": findings})
+    remarks = [_infer(frames).findings, sheet_remarks(frames["core.sheet_findings"])]
+    return Answers({"mart.findings": pl.concat([findings, *remarks]).sort("finding_id")})
 
+
+READ_SPECIFICATIONS = "read_specifications"
+"""Station whose facts are watched for changes."""
 
 _SCORED_FROM = ("core.runs", "mart.runs", "core.systems", "core.scaling_factors", "core.power_readings")
 
@@ -103,8 +131,22 @@ STATIONS: tuple[Station, ...] = (
     Station("judge_runs", ("core.runs", "core.systems"), ("mart.runs",), _SCORING, _judge),
     Station("score_results", _SCORED_FROM, ("mart.results",), _SCORING, _score),
     Station(
+        "sum_up_inference",
+        ("core.inference_results",),
+        ("mart.inference_results", "mart.inference_accelerators"),
+        (*_SCORING, "schemas/inference.py"),
+        _infer,
+    ),
+    Station(
+        READ_SPECIFICATIONS,
+        ("raw.sheets",),
+        ("core.spec_facts", "core.sheet_findings"),
+        ("parsing/spec_sheets", "parsing/names.py", "sources/registry", "sources/sheets.py"),
+        _read_specifications,
+    ),
+    Station(
         "resolve_facts",
-        (),
+        ("core.spec_facts",),
         ("mart.accelerators", "mart.platforms", "mart.resolved_facts", "mart.fact_conflicts"),
         ("reconciling", "parsing/spec_sheets", "parsing/names.py", "sources/registry"),
         _resolve,
@@ -112,7 +154,16 @@ STATIONS: tuple[Station, ...] = (
     Station("audit_racks", ("core.systems", "core.launches"), ("mart.rack_audit",), _RECONCILING, _audit),
     Station(
         "model_runs",
-        ("mart.results", "core.runs", "mart.runs", "core.launches", "core.systems", "mart.accelerators"),
+        (
+            "mart.results",
+            "core.runs",
+            "mart.runs",
+            "core.launches",
+            "core.systems",
+            "mart.accelerators",
+            "mart.platforms",
+            "mart.resolved_facts",
+        ),
         MODELLED,
         _RECONCILING,
         _model,
@@ -130,6 +181,8 @@ STATIONS: tuple[Station, ...] = (
         "gather_findings",
         (
             "core.parse_findings",
+            "core.sheet_findings",
+            "core.inference_results",
             *_SCORED_FROM,
             "mart.rack_audit",
             "mart.reconciled_runs",

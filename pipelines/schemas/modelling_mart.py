@@ -7,7 +7,23 @@ from __future__ import annotations
 
 import dataframely as dy
 
-from pipelines.schemas.columns import count, key, number, text
+from pipelines.schemas.columns import count, flag, key, key_count, number, text
+from pipelines.schemas.mart import NIC_VERDICTS
+
+LOSSES = ("bubble", "fixed", "beyond_model", "evaluation", "remainder", "other_runs", "rcp")
+TIERS = ("scale_up", "scale_out")
+EXPOSED_COLLECTIVES = ("gradient_reduction", "parameter_gather", "none")
+EXPERIMENT_VERDICTS = ("contradicts", "supports", "too_close_to_call")
+DOMAIN_BASES = ("rack_product", "part", "node")
+EQUIVALENT_BASES = ("family", "physical_prior")
+RACK_BASES = ("rack_product", "part", "assumption")
+FABRIC_KINDS = ("published", "system")
+FABRIC_VERDICTS = ("agrees", "differs", "contradicts_itself")
+POWER_BASES = ("rack", "node", "part")
+FITS_WITH = ("selective_recompute", "full_recompute", "nothing")
+RULE_VERDICTS = ("holds", "pipeline_inside", "one_domain", "broken")
+
+_RESULT = "Result: round/submitter folder/system/benchmark"
 
 
 class Transfers(dy.Schema):
@@ -38,3 +54,355 @@ class Transfers(dy.Schema):
     in_sample_mape_percent = number("Mean absolute error of the fit to all runs of the pool", unit="%")
     in_sample_worst_percent = number("Largest absolute error of the same", unit="%")
     no_estimate_reason = text("Why an error is null; null where none is")
+
+
+class TimeBreakdown(dy.Schema):
+    """Where the minutes of a language-model result went; one row per result.
+
+    Parts of the run whose clock time is the median. The score is steps + evaluation + remainder + other_runs + rcp;
+    the steps are ideal + bubble + fixed + beyond_model. Null where a log or a fit does not tell.
+    """
+
+    result_id = key(_RESULT)
+    benchmark = text("Benchmark", nullable=False)
+    accelerator = text("Part")
+    accelerator_count = count("Accelerators of the system", unit="accelerators")
+    family = text("Calibration family that splits the steps")
+    score_seconds = number("Score by the official rule", unit="s")
+    startup_seconds = number("Initialisation before the clock starts: no part of the score", unit="s")
+    middle_run_seconds = number("Clock time of the run whose parts these are", unit="s")
+    step_count = count("Steps of that run", unit="steps")
+    steps_seconds = number("Steps times their mean time", unit="s")
+    ideal_seconds = number("Of these, with every pipeline stage at work", unit="s")
+    bubble_seconds = number("Of these, with the pipeline filling or draining", unit="s")
+    fixed_seconds = number("Of these, what a step takes whatever its micro-batches", unit="s")
+    beyond_model_seconds = number("Of these, what the fit does not give: stragglers, stalls, its error", unit="s")
+    evaluation_seconds = number("Evaluations as logged", unit="s")
+    remainder_seconds = number("Neither step nor evaluation; below zero where logged steps are not typical", unit="s")
+    other_runs_seconds = number("Mean of the kept runs over this run", unit="s")
+    rcp_seconds = number("What the convergence factor adds", unit="s")
+    largest_loss = text("Largest part beside the ideal one", one_of=LOSSES)
+    no_split_reason = text("Why the steps are not split; null where they are")
+
+
+class StrongScaling(dy.Schema):
+    """How a larger result scales from a smaller one of the same part and benchmark; one row per pair.
+
+    An efficiency is stated on a named basis. It is null between runs that differ in precision or software: such a
+    ratio is no scaling.
+    """
+
+    base_result_id = key("The smaller result")
+    result_id = key("The larger result")
+    benchmark = text("Benchmark", nullable=False)
+    accelerator = text("Part", nullable=False)
+    base_accelerator_count = count("Accelerators of the smaller", unit="accelerators", nullable=False)
+    accelerator_count = count("Accelerators of the larger", unit="accelerators", nullable=False)
+    size_ratio = number("The larger over the smaller", nullable=False)
+    base_precision = text("Precision of the smaller")
+    precision = text("Precision of the larger")
+    is_mixed_precision = flag("Whether the precisions differ, or one is not known", nullable=False)
+    is_mixed_software = flag("Whether the rounds of their software differ", nullable=False)
+    is_mixed_layout = flag("Whether TP, CP, PP, VP, EP or micro-batch differ, or are not known", nullable=False)
+    is_other_submitter = flag("Whether the submitters differ", nullable=False)
+    efficiency_raw = number("Basis: clock time. Speed-up over size ratio", minimum=0)
+    efficiency_score = number("Basis: official score. Speed-up over size ratio", minimum=0)
+    efficiency_throughput = number("Basis: samples per second and accelerator of a step", minimum=0)
+    efficiency_model = number("The last by the family's fit; null outside a family", minimum=0)
+    base_bubble_share = number("Pipeline bubble over the pipeline's time, the smaller", minimum=0)
+    bubble_share = number("The same of the larger", minimum=0)
+    base_fixed_share = number("Fixed part of a step, the smaller")
+    fixed_share = number("The same of the larger")
+    power_law_exponent = number("p of score ~ accelerators^-p through the two")
+    no_efficiency_reason = text("Why the efficiencies are null; null where they are not")
+
+
+class Bandwidth(dy.Schema):
+    """Bytes of a language-model result's step by parallel dimension and tier, and the network that hides them.
+
+    One row per result whose parallelism is known. Bytes are what one accelerator sends in a step; a need is the NIC
+    bandwidth that keeps exposed communication under a share of the step. The overlap windows are the model's choice:
+    `mart.natural_experiments` lists the pairs of runs that they can be held against.
+    """
+
+    result_id = key(_RESULT)
+    benchmark = text("Benchmark", nullable=False)
+    accelerator = text("Part")
+    accelerator_count = count("Accelerators of the system", unit="accelerators")
+    layout = text("Parallelism of one model replica")
+    data_parallel = count("Model replicas (DP)", unit="replicas")
+    domain_accelerators = count("Accelerators in one scale-up domain", unit="accelerators")
+    step_seconds = number("Step time", unit="s")
+    tensor_bytes = number("Tensor parallelism", unit="bytes", minimum=0)
+    context_bytes = number("Context parallelism", unit="bytes", minimum=0)
+    expert_bytes = number("Expert parallelism", unit="bytes", minimum=0)
+    pipeline_bytes = number("Pipeline parallelism", unit="bytes", minimum=0)
+    gradient_scale_out_bytes = number("Gradients reduced between domains", unit="bytes", minimum=0)
+    gather_scale_out_bytes = number("Parameters gathered between domains", unit="bytes", minimum=0)
+    data_scale_up_bytes = number("Both of these inside the domain", unit="bytes", minimum=0)
+    scale_up_bytes = number("All that stays inside the domain", unit="bytes", minimum=0)
+    scale_out_bytes = number("All that crosses it", unit="bytes", minimum=0)
+    flat_scale_out_bytes = number("The same with one ring over all replicas in place of two tiers", unit="bytes")
+    scale_up_gigabytes_per_second = number("Scale-up bandwidth of one accelerator, one direction", unit="GB/s")
+    nic_gigabytes_per_second = number("NIC bandwidth of one accelerator, one direction", unit="GB/s")
+    scale_up_utilisation = number("Share of a step in which the scale-up link is busy", minimum=0)
+    nic_utilisation = number("Share of a step in which the NIC is busy", minimum=0)
+    binding_tier = text("The tier that is busy longer", one_of=TIERS)
+    binding_collective = text("The dimension that keeps a tier busy longest, and the tier")
+    exposed_collective = text("What the window model leaves exposed longer", one_of=EXPOSED_COLLECTIVES)
+    exposed_seconds = number("Communication of a step that the window model leaves exposed", unit="s", minimum=0)
+    needed_gigabytes_per_second = number("Least NIC bandwidth for 1 % exposed, central assumptions", unit="GB/s")
+    needed_at_5_percent_gigabytes_per_second = number("The same for 5 %", unit="GB/s")
+    needed_low_gigabytes_per_second = number("2 % exposed, windows 20 % longer", unit="GB/s")
+    needed_high_gigabytes_per_second = number(
+        "0.5 % exposed, windows 20 % shorter, gradients in 4 bytes, NIC at 85 % of its rate", unit="GB/s"
+    )
+    oversubscription_most = number("Over-subscription at which the central need is still met", minimum=0)
+    verdict = text("Whether the network is enough over the range of the need", one_of=NIC_VERDICTS)
+    explanation = text("One sentence", nullable=False)
+
+
+class NaturalExperiments(dy.Schema):
+    """A result whose system has another NIC than other results of its part, precision and layout.
+
+    One row per such result and reference; those that contradict the window model come first. The reference's fit
+    tells what the step would be with its NIC; the window model tells what the other NIC should change.
+    """
+
+    place = key_count("Place in the list, from 1: contradicting ones first, the largest gap first")
+    result_id = text(_RESULT, nullable=False)
+    benchmark = text("Benchmark", nullable=False)
+    accelerator = text("Part", nullable=False)
+    precision = text("Precision", nullable=False)
+    layout = text("Parallelism that all share", nullable=False)
+    accelerator_count = count("Accelerators of the result", unit="accelerators")
+    reference_results = text("Results with the other NIC, comma separated", nullable=False)
+    reference_count = count("How many", unit="results", nullable=False)
+    is_same_software = flag("Whether the software is of one round", nullable=False)
+    nic_gigabytes_per_second = number("NIC bandwidth of the result's accelerators", unit="GB/s", nullable=False)
+    reference_nic_gigabytes_per_second = number("NIC bandwidth of the reference", unit="GB/s", nullable=False)
+    step_seconds = number("Step time of the result", unit="s", nullable=False)
+    reference_step_seconds = number("Step time that the reference's fit gives", unit="s", nullable=False)
+    measured_change_percent = number("The first over the second, minus one", unit="%", nullable=False)
+    window_change_percent = number("What the window model gives for the other NIC", unit="%", nullable=False)
+    tolerance_percent = number("How far the reference's fit misses its own members, at least", unit="%", nullable=False)
+    verdict = text("Whether the pair supports the window model", nullable=False, one_of=EXPERIMENT_VERDICTS)
+    explanation = text("One sentence", nullable=False)
+
+
+class Connectivity(dy.Schema):
+    """How a system's accelerators are connected, and what its run keeps inside a scale-up domain; one row per system.
+
+    The run is that of the largest language model that the system has a result of; null where it has none with a known
+    parallelism.
+    """
+
+    round = key("Round")
+    submitter_folder = key("Submitter's folder in the repository")
+    system = key("System folder")
+    accelerator = text("Part")
+    accelerator_count = count("Accelerators of the system", unit="accelerators")
+    domain_accelerators = count("Accelerators in one scale-up domain", unit="accelerators")
+    domain_basis = text("Where that was taken from", one_of=DOMAIN_BASES)
+    domain_count = count("Scale-up domains", unit="domains")
+    node_count = count("Operating-system nodes", unit="nodes")
+    nodes_per_domain = number("Operating-system nodes in one domain; not the same thing", minimum=0)
+    scale_up_gigabytes_per_second = number("Bandwidth of one accelerator inside, one direction", unit="GB/s")
+    nic_gigabytes_per_second = number("Bandwidth of one accelerator outside, one direction", unit="GB/s")
+    cliff_ratio = number(
+        "The first over the second; null where the only network stated is too slow for traffic of training", minimum=0
+    )
+    result_id = text("Result whose parallelism is told")
+    layout = text("Parallelism of one model replica")
+    data_parallel = count("Model replicas (DP)", unit="replicas")
+    is_tensor_inside = flag("Whether tensor parallelism stays inside a domain; null where there is none")
+    is_context_inside = flag("Whether context parallelism does; null where there is none")
+    is_expert_inside = flag("Whether expert parallelism does; null where there is none")
+    is_pipeline_inside = flag("Whether pipeline parallelism does; null where there is none")
+    is_data_inside = flag("Whether all replicas share one domain; null where there is one replica")
+    rule_verdict = text(
+        "Tensor and expert inside, pipeline and data across: `holds`, `pipeline_inside` too, `one_domain` holds all, "
+        "`broken` where tensor or experts cross",
+        one_of=RULE_VERDICTS,
+    )
+    explanation = text("One or two sentences", nullable=False)
+
+
+class Equivalents(dy.Schema):
+    """How many of another accelerator would give the same time as a result; one row per result and other family.
+
+    Computed, no such run exists. A part that has no run of the benchmark is told by the efficiency of all parts that
+    have one: an extrapolation, with the error that such guesses have.
+    """
+
+    result_id = key("Result whose time is to be met")
+    family = key("Calibration family that would run, or `prior/` with part, precision and layout")
+    benchmark = text("Benchmark", nullable=False)
+    accelerator = text("Part that would run", nullable=False)
+    precision = text("Its precision", nullable=False)
+    layout = text("Parallelism of one model replica", nullable=False)
+    basis = text("Where its step time comes from", nullable=False, one_of=EQUIVALENT_BASES)
+    score_minutes = number("Time to be met: the result's official score", unit="minutes", nullable=False)
+    accelerator_count = count("Accelerators of the result", unit="accelerators")
+    replica_accelerator_count = count("Accelerators of one replica of the other part", unit="accelerators")
+    equivalent_data_parallel = count("Replicas that the model needs", unit="replicas")
+    equivalent_accelerator_count = count("Accelerators that the model needs", unit="accelerators")
+    equivalent_global_batch_size = count("Batch at which it meets the time", unit="samples")
+    predicted_minutes = number("Its predicted time there", unit="minutes")
+    held_out_accelerator_count = count("The same with the family's largest result left out", unit="accelerators")
+    power_law_accelerator_count = number("By a power law through two of its scores", unit="accelerators")
+    power_law_exponent = number("Exponent of that law; 1 would be linear")
+    power_law_results = text("The two results")
+    low_accelerator_count = count("Least of these", unit="accelerators")
+    high_accelerator_count = count("Most of these", unit="accelerators")
+    accelerators_per_rack = count("Accelerators in one rack of the other part", unit="accelerators")
+    rack_basis = text("Where that comes from", one_of=RACK_BASES)
+    low_racks = count("Racks of the least", unit="racks")
+    racks = count("Racks that the model needs, whole replicas a rack", unit="racks")
+    high_racks = count("Racks of the most", unit="racks")
+    extrapolation_ratio = number("Accelerators that the model needs over the largest of the family", minimum=0)
+    error_percent = number("Held-out error of what it rests on: of the family, or of guesses for other parts", unit="%")
+    no_equivalent_reason = text("Why there is none; null where there is one")
+    explanation = text("One sentence", nullable=False)
+
+
+class Memory(dy.Schema):
+    """Whether a training run fits in its accelerators; one row per language-model result of known parallelism.
+
+    Weights, gradients, sharded optimizer states and activations by formula: a verdict, not a measurement. Activations
+    of mixtures of experts are counted as those of a dense block.
+    """
+
+    result_id = key(_RESULT)
+    benchmark = text("Benchmark", nullable=False)
+    accelerator = text("Part")
+    precision = text("Precision")
+    layout = text("Parallelism of one model replica")
+    data_parallel = count("Model replicas (DP)", unit="replicas")
+    weight_bytes = number("Weights", unit="bytes", minimum=0)
+    gradient_bytes = number("Gradients of what is trained", unit="bytes", minimum=0)
+    optimizer_bytes = number("Optimizer states, spread over the data-parallel group", unit="bytes", minimum=0)
+    activation_bytes = number(
+        "Activations that wait on the first pipeline stage, attention scores recomputed", unit="bytes", minimum=0
+    )
+    needed_bytes = number("All of these, of one accelerator", unit="bytes", minimum=0)
+    needed_with_full_recompute_bytes = number("The same with every layer recomputed", unit="bytes", minimum=0)
+    available_bytes = count("Memory of one accelerator", unit="bytes")
+    fits_with = text("Least recomputation with which it fits; null where the memory is not known", one_of=FITS_WITH)
+
+
+class Workloads(dy.Schema):
+    """A benchmark's model and what it costs by formula; one row per language-model benchmark with a workload."""
+
+    benchmark = key("Benchmark as named in the logs")
+    model = text("Model", nullable=False)
+    layers = count("Decoder layers", nullable=False)
+    hidden = count("Width of the hidden state", nullable=False)
+    sequence_length = count("Tokens of one sample", unit="tokens", nullable=False)
+    experts = count("Routed experts of a layer; 0 where there are none", nullable=False)
+    experts_per_token = count("Routed experts that a token passes", nullable=False)
+    parameters = number("All parameters", nullable=False)
+    active_parameters = number("Parameters that one token passes", nullable=False)
+    trained_parameters = number("Parameters that get gradients", nullable=False)
+    flops_per_token_causal = number("Forward and backward, attention under its mask", unit="FLOP", nullable=False)
+    flops_per_token_full = number("The same with the whole square of attention", unit="FLOP", nullable=False)
+    flops_per_token_6n = number("Six times the active parameters; four of frozen ones", unit="FLOP", nullable=False)
+    flops_per_sample_causal = number("The first over a sample", unit="FLOP", nullable=False)
+    cache_bytes_per_token_8_bit = number("Keys and values of a token when serving", unit="bytes", nullable=False)
+    cache_bytes_per_token_16_bit = number("The same in 16 bits", unit="bytes", nullable=False)
+    source = text("Source of the architecture", nullable=False)
+
+
+class Fabrics(dy.Schema):
+    """Switches and cables of a scale-out fabric; one row per published design, and per multi-domain system here.
+
+    Published designs stand beside what the sizing rules give for them. Of a system only what it attaches is known:
+    its switches are an assumption, so the row says what a non-blocking fabric of such switches would take.
+    """
+
+    fabric = key("Published design, or round/submitter folder/system")
+    kind = text("published or system", nullable=False, one_of=FABRIC_KINDS)
+    source = text("Source of the printed figures; what the switches are assumed from")
+    accelerators = count("Accelerators attached", unit="accelerators", nullable=False)
+    printed_accelerators = count("Accelerators as printed", unit="accelerators")
+    node_count = count("Nodes, or trays of a rack product", unit="nodes")
+    endpoints = count("Ports of one plane that the leaves attach", unit="ports", nullable=False)
+    radix = count("Ports of a switch at the rate of an endpoint", unit="ports", nullable=False)
+    planes = count("Parallel networks", nullable=False)
+    rails = count("NICs of a node; leaves come in multiples of it", nullable=False)
+    oversubscription = number("Down over up bandwidth of a leaf", nullable=False)
+    tiers = count("Tiers of switches")
+    leaf_switches = count("Leaves over all planes; null beyond three tiers", unit="switches")
+    spine_switches = count("Spines over all planes", unit="switches")
+    core_switches = count("Core switches over all planes", unit="switches")
+    host_cables = count("Cables from endpoints; a twin-port cable carries both planes", unit="cables")
+    leaf_spine_cables = count("Cables between leaves and spines", unit="cables")
+    spine_core_cables = count("Cables between spines and cores", unit="cables")
+    nodes_per_rail_group = count("Nodes whose same-numbered NICs share a leaf", unit="nodes")
+    racks_per_rail_group = count("Racks whose NICs share the leaves of their rails", unit="racks")
+    hops_in_rail_group = count("Switches that a message passes inside a rail group", unit="switches")
+    hops_across = count("Switches that it passes across rail groups", unit="switches")
+    largest_endpoints = count("Endpoints that so many tiers can join without blocking", unit="ports")
+    printed_leaf_switches = count("Leaves as printed", unit="switches")
+    printed_spine_switches = count("Spines as printed", unit="switches")
+    printed_core_switches = count("Core switches as printed", unit="switches")
+    printed_host_cables = count("Cables from endpoints as printed", unit="cables")
+    printed_leaf_spine_cables = count("Cables between leaves and spines as printed", unit="cables")
+    printed_spine_core_cables = count("Cables between spines and cores as printed", unit="cables")
+    verdict = text("Whether the rules give what is printed; null where nothing is", one_of=FABRIC_VERDICTS)
+    explanation = text("One sentence", nullable=False)
+
+
+class Levels(dy.Schema):
+    """Which level of scale holds a job, finishes it in time and powers it, and which of them binds.
+
+    The jobs and levels of a published sizing program, as it runs and as its exercises vary it; one row per scenario
+    and job.
+    """
+
+    scenario = key("The program, or an exercise with what it changes")
+    job = key("Job")
+    place = count("Order in which the program prints the job", nullable=False, minimum=1)
+    memory_gigabytes = number("State that the job must hold", unit="GB", nullable=False)
+    flop = number("Work of the job; 0 for serving", unit="FLOP", nullable=False)
+    deadline_days = number("Time that it may take", unit="days", nullable=False)
+    accelerator_memory_gigabytes = number("Memory of one accelerator", unit="GB", nullable=False)
+    accelerator_flop_per_second = number("Peak rate of one accelerator", unit="FLOP/s", nullable=False)
+    model_flops_utilisation = number("Share of the peak that is reached", nullable=False)
+    needed_by_memory = number("Accelerators that hold it, before rounding up", nullable=False)
+    needed_by_time = number("Accelerators that finish it, before rounding up", nullable=False)
+    by_memory = count("The same, rounded up", unit="accelerators", nullable=False)
+    by_time = count("The same, rounded up", unit="accelerators", nullable=False)
+    needed = count("The larger of the two", unit="accelerators", nullable=False)
+    bound_by = text("Which of the two that is", nullable=False, one_of=("memory", "time"))
+    level = text("Smallest level that has them", nullable=False)
+    kilowatts = number("Their share of racks of 72 at the power below", unit="kW", nullable=False)
+    kilowatts_per_rack = number("Power of such a rack: the middle of GB200 NVL72", unit="kW", nullable=False)
+    power_level = text("Smallest level of scale that is fed such a power", nullable=False)
+    binding = text("Which asks for the larger level", one_of=("accelerators", "power", "both"))
+
+
+class Power(dy.Schema):
+    """What a result's computers draw at most, and the energy that bounds its run; one row per scored result.
+
+    Nameplates, not measurements: an upper bound. Networks are not counted. Null where no power is known for the
+    platform.
+    """
+
+    result_id = key("Result: round/submitter folder/system/benchmark")
+    accelerator = text("Part")
+    accelerator_count = count("Accelerators of the system", unit="accelerators")
+    racks = count("Racks as stated, else the fewest that hold them; null for nodes and part racks", unit="racks")
+    platform = text("Platform whose power is taken")
+    power_basis = text("What that power is of", one_of=POWER_BASES)
+    unit_kilowatts_low = number("Power of one such unit, low end", unit="kW", minimum=0)
+    unit_kilowatts_high = number("The same, high end", unit="kW", minimum=0)
+    computer_kilowatts_low = number("All units, low end", unit="kW", minimum=0)
+    computer_kilowatts_high = number("All units, high end", unit="kW", minimum=0)
+    facility_kilowatts_low = number("At the meter, power usage effectiveness 1.1", unit="kW", minimum=0)
+    facility_kilowatts_high = number("At the meter, power usage effectiveness 1.5", unit="kW", minimum=0)
+    raw_minutes = number("Clock time of the result", unit="minutes")
+    energy_bound_megawatt_hours = number("The high end over that time", unit="MWh", minimum=0)
+    energy_measured_megawatt_hours = number("Energy by the official rule where it was measured", unit="MWh", minimum=0)
+    level = text("Smallest level of scale that is fed the high end")
+    no_power_reason = text("Why there is no power; null where there is one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.schemas import core, facts_mart, mart, modelling_mart, raw
+from pipelines.schemas import core, facts_core, facts_mart, inference, mart, modelling_mart, raw
 
 if TYPE_CHECKING:
     import dataframely as dy
@@ -40,6 +40,8 @@ class Table:
 
 _ALL = (
     Table("raw.files", raw.Files, by_round=True),
+    Table("raw.sheets", raw.Sheets, by_round=False),
+    Table("core.known_rounds", core.KnownRounds, by_round=False),
     Table("core.sources", core.Sources, by_round=True, in_snapshot=True),
     Table("core.systems", core.Systems, by_round=True, in_snapshot=True),
     Table("core.runs", core.Runs, by_round=True, in_snapshot=True),
@@ -48,10 +50,15 @@ _ALL = (
     Table("core.launches", core.Launches, by_round=True, in_snapshot=True),
     Table("core.scaling_factors", core.ScalingFactors, by_round=True, in_snapshot=True),
     Table("core.power_readings", core.PowerReadings, by_round=True, in_snapshot=True),
+    Table("core.inference_results", inference.InferenceRecords, by_round=True, in_snapshot=True),
     Table("core.parse_findings", core.ParseFindings, by_round=True, in_snapshot=True),
+    Table("core.spec_facts", facts_core.SpecFacts, by_round=False),
+    Table("core.sheet_findings", facts_core.SheetFindings, by_round=False),
     Table("core.claims", core.Claims, by_round=False),
     Table("mart.runs", mart.Runs, by_round=False),
     Table("mart.results", mart.Results, by_round=False),
+    Table("mart.inference_results", inference.InferenceAnswers, by_round=False),
+    Table("mart.inference_accelerators", inference.InferenceParts, by_round=False),
     Table("mart.accelerators", facts_mart.Accelerators, by_round=False),
     Table("mart.platforms", facts_mart.Platforms, by_round=False),
     Table("mart.resolved_facts", facts_mart.ResolvedFacts, by_round=False),
@@ -59,7 +66,18 @@ _ALL = (
     Table("mart.rack_audit", mart.RackAudit, by_round=False),
     Table("mart.calibrations", mart.Calibrations, by_round=False),
     Table("mart.reconciled_runs", mart.ReconciledRuns, by_round=False),
+    Table("mart.workloads", modelling_mart.Workloads, by_round=False),
     Table("mart.transfers", modelling_mart.Transfers, by_round=False),
+    Table("mart.time_breakdown", modelling_mart.TimeBreakdown, by_round=False),
+    Table("mart.strong_scaling", modelling_mart.StrongScaling, by_round=False),
+    Table("mart.bandwidth", modelling_mart.Bandwidth, by_round=False),
+    Table("mart.natural_experiments", modelling_mart.NaturalExperiments, by_round=False),
+    Table("mart.connectivity", modelling_mart.Connectivity, by_round=False),
+    Table("mart.memory", modelling_mart.Memory, by_round=False),
+    Table("mart.equivalents", modelling_mart.Equivalents, by_round=False),
+    Table("mart.fabrics", modelling_mart.Fabrics, by_round=False),
+    Table("mart.levels", modelling_mart.Levels, by_round=False),
+    Table("mart.power", modelling_mart.Power, by_round=False),
     Table("mart.claims_ledger", mart.ClaimsLedger, by_round=False),
     Table("mart.checks", mart.Checks, by_round=False),
     Table("mart.findings", mart.Findings, by_round=False),

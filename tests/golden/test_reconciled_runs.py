@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import tarfile
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 from pipelines.modelling import calibration
-from pipelines.parsing.launch_configs import parse_launches
-from pipelines.parsing.layout import classify
-from pipelines.parsing.published import PublishedFile
-from pipelines.parsing.result_logs import parse_result_logs
-from pipelines.parsing.scaling_factors import parse_scaling_factors
-from pipelines.parsing.spec_sheets.registry import read_registry
-from pipelines.parsing.system_descriptions import parse_system_descriptions
-from pipelines.reconciling.facts import reconcile_facts
 from pipelines.reconciling.members import language_model_results
 from pipelines.reconciling.racks import audit_racks
 from pipelines.reconciling.runs import reconcile
 from pipelines.reconciling.sizing import least_replicas
 from pipelines.reconciling.transfers import transfers
-from pipelines.schemas import core, mart
+from pipelines.schemas import mart
 from pipelines.schemas.modelling_mart import Transfers
 from pipelines.scoring.rcp import expected_progress
-from pipelines.scoring.results import score_results
-from pipelines.scoring.rules import load_rules
-from pipelines.scoring.runs import judge_runs
-from pipelines.sources.registry import registry_files
 
-VERSIONS = ("v5.0", "v5.1")
-LANGUAGE_MODELS = ("llama31_405b", "llama31_8b", "llama2_70b_lora")
 HEADLINE = "training-v5.0/IBM+CoreWeave+NVIDIA/carina_ngpu2496_ngc25.04_nemo/llama31_405b"
 FAMILY = "llama31_405b/{}/{}/training-{}/tp{}-cp2-pp8-vp8-mb1"
 GB200_FP8 = FAMILY.format("GB200", "fp8", "v5.0", 4)
@@ -43,20 +25,6 @@ GB200_FP4 = FAMILY.format("GB200", "fp4", "v5.1", 4)
 H100_FP8 = FAMILY.format("H100-SXM5-80GB", "fp8", "v5.0", 8)
 H200_FP8 = FAMILY.format("H200-SXM-141GB", "fp8", "v5.0", 4)
 GB300_FP4 = FAMILY.format("GB300", "fp4", "v5.1", 2)
-
-
-def _published(archive: Path, version: str) -> Iterator[PublishedFile]:
-    with tarfile.open(archive) as tar:
-        for member in tar:
-            path = member.name.partition("/")[2]
-            placed = classify(path)
-            is_other_log = (
-                placed is not None and placed.kind == "result_log" and placed.benchmark not in LANGUAGE_MODELS
-            )
-            stream = tar.extractfile(member) if member.isfile() and placed and not is_other_log else None
-            if stream is not None:
-                content = stream.read()
-                yield PublishedFile(f"training-{version}", path, hashlib.sha256(content).hexdigest(), content)
 
 
 @dataclass(frozen=True)
@@ -75,31 +43,11 @@ class Rounds:
 
 
 @pytest.fixture(scope="module")
-def rounds(shared: Path) -> Rounds:
-    kinds: dict[str, list[PublishedFile]] = {}
-    for version in VERSIONS:
-        for file in _published(shared / f"mlperf/training_results_{version}.tar.gz", version):
-            placed = classify(file.path)
-            kinds.setdefault(placed.kind if placed else "", []).append(file)
-    rules = load_rules()
-    runs = parse_result_logs(kinds["result_log"]).runs
-    systems, _ = parse_system_descriptions(kinds["system_description"])
-    factors, _ = parse_scaling_factors(kinds["scaling_factor"])
-    judged = judge_runs(runs, systems, rules)
-    results, _ = score_results(runs, judged, systems, factors, core.PowerReadings.create_empty(), rules)
-    launches, _ = parse_launches([*kinds["launch_config"], *kinds["launch_note"]], systems, runs)
-    registry = read_registry(registry_files())
-    parts = reconcile_facts(registry.facts, registry.subject_frame, registry.containments).accelerators
-    facts = {
-        "results": results,
-        "runs_core": runs,
-        "runs_mart": judged,
-        "launches": launches,
-        "systems": systems,
-        "accelerators": parts,
-    }
+def rounds(language_model_facts: dict[str, pl.DataFrame]) -> Rounds:
+    names = ("results", "runs_core", "runs_mart", "launches", "systems", "accelerators")
+    facts = {name: language_model_facts[name] for name in names}
     calibrations, reconciled = reconcile(**facts, expected_progress=expected_progress)
-    return Rounds(facts, calibrations, reconciled, audit_racks(systems, launches))
+    return Rounds(facts, calibrations, reconciled, audit_racks(facts["systems"], facts["launches"]))
 
 
 @pytest.fixture(scope="module")

@@ -356,7 +356,7 @@ def test_without_a_reference_a_scaled_score_cannot_be_predicted() -> None:
 def test_network_needs_follow_the_domain() -> None:
     _, runs = reconciled(
         family(
-            s24=Result("s24", 24, 48, description={"slots_per_rack": 144}),
+            s24=Result("s24", 24, 48, description={"slots_per_rack": 144, "racks_stated": 12}),
             s8=Result("s8", 8, 112, description={"nic_gigabytes_per_second_per_accelerator": None}),
             s4=Result("s4", 4, 112, description={"nic_gigabytes_per_second_per_accelerator": 400.0}),
         )
