@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from pipelines.parsing._log_json import Event, Metadata
-from pipelines.parsing._log_lines import Offsets
 
-_ROWS_HELD_AS_OBJECTS = 1_000
-"""More would have left the processor's cache by the time they become columns, fewer cost more calls."""
+# What is held longer has left the processor's cache when it is needed; what is held shorter costs more calls.
+_ROWS_HELD_AS_EVENTS = 256
+_ROWS_HELD_AS_LISTS = 1_024
 
 ColumnReader = Callable[[list[Any]], list[Any]]
 """Reads one member of each of many values, or of many metadata."""
@@ -27,40 +27,49 @@ class EventColumns:
     def __init__(self, of_value: Mapping[str, ColumnReader], of_metadata: Mapping[str, ColumnReader]) -> None:
         self._of_value = of_value
         self._of_metadata = of_metadata
+        self._logs: list[int] = []
+        self._row_counts: list[int] = []
         self._events: list[Event] = []
-        self._logs: list[Offsets] = [np.empty(0, np.int64)]
-        self._lines: list[Offsets] = [np.empty(0, np.int64)]
-        self._columns: dict[str, list[pl.Series]] = {
-            "time_ms": [pl.Series(dtype=pl.Int64)],
-            **{name: [pl.Series(dtype=_type(name))] for name in (*of_value, *of_metadata)},
-        }
+        self._lists: dict[str, list[Any]] = {name: [] for name in ("line", "time_ms", *of_value, *of_metadata)}
+        self._columns = {name: [pl.Series(dtype=_type(name))] for name in self._lists}
 
-    def add(self, events: list[Event], logs: Offsets, lines: Offsets) -> None:
-        """Gather events, which come after those gathered before."""
-        self._events += events
-        self._logs.append(logs)
-        self._lines.append(lines)
-        if len(self._events) > _ROWS_HELD_AS_OBJECTS:
-            self._hold_as_columns()
+    def add(self, log: int, events: list[Event]) -> None:
+        """Gather events of a log; they come after those gathered before."""
+        if events:
+            self._logs.append(log)
+            self._row_counts.append(len(events))
+            self._events += events
+            if len(self._events) > _ROWS_HELD_AS_EVENTS:
+                self._hold_as_lists()
 
     def frame(self) -> pl.DataFrame:
         """Return the columns."""
+        self._hold_as_lists()
         self._hold_as_columns()
         columns = {name: pl.concat(parts) for name, parts in self._columns.items()}
-        return pl.DataFrame({"log": np.concatenate(self._logs), "line": np.concatenate(self._lines), **columns})
+        log = np.repeat(np.array(self._logs, np.int64), np.array(self._row_counts, np.int64))
+        return pl.DataFrame({"log": log, **columns})
 
-    def _hold_as_columns(self) -> None:
+    def _hold_as_lists(self) -> None:
         events = self._events
-        self._columns["time_ms"].append(pl.Series([event.time_ms for event in events], dtype=pl.Int64))
+        self._lists["line"] += [event.line for event in events]
+        self._lists["time_ms"] += [event.time_ms for event in events]
         if self._of_value:
             values = [event.value for event in events]
             for name, read in self._of_value.items():
-                self._columns[name].append(_series(name, read(values)))
+                self._lists[name] += read(values)
         if self._of_metadata:
             metadata = [event.metadata for event in events]
             for name, read in self._of_metadata.items():
-                self._columns[name].append(_series(name, read(metadata)))
+                self._lists[name] += read(metadata)
         self._events = []
+        if len(self._lists["line"]) > _ROWS_HELD_AS_LISTS:
+            self._hold_as_columns()
+
+    def _hold_as_columns(self) -> None:
+        for name, values in self._lists.items():
+            self._columns[name].append(_series(name, values))
+            values.clear()
 
 
 def _series(name: str, values: list[Any]) -> pl.Series:
@@ -68,13 +77,14 @@ def _series(name: str, values: list[Any]) -> pl.Series:
     if not any(values) and values.count(None) == len(values):
         return pl.Series([None], dtype=dtype).new_from_index(0, len(values))
     # Polars looks for the first value in a Python loop, which a long run of None makes slow.
-    return pl.Series(["" if dtype == pl.String else 0.0, *values], dtype=dtype).slice(1)
+    return pl.Series(["" if name in TEXTS else 0, *values], dtype=dtype).slice(1)
 
 
 def _type(name: str) -> type[pl.DataType]:
-    return pl.String if name in TEXTS else pl.Float64
+    return pl.String if name in TEXTS else pl.Int64 if name in WHOLE_NUMBERS else pl.Float64
 
 
+WHOLE_NUMBERS = frozenset({"line", "time_ms"})
 TEXTS = frozenset({"metric"})
 """Columns that hold text."""
 

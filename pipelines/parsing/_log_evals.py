@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
-from pipelines.parsing._log_events import LogEvents, Places
+from pipelines.parsing._log_events import EventsByKey, Log
 from pipelines.parsing._log_json import Event, Metadata, Statistics, as_float, load_json, storable
 
 # fmt: off
@@ -29,7 +29,6 @@ _EPOCH_UNITS = {"gpt3": "tokens", "bert": "samples"}
 _HIGHEST_FID, _LOWEST_CLIP = 90.0, 0.15
 """Targets of stable_diffusion, whose two metrics are logged apart, after training."""
 
-_RESULT_KEYS = ("eval_accuracy", "eval_error")
 _LINES_A_LOG = 2**32
 """Numbers the lines of all logs in one row: log times this plus line."""
 _UNKNOWN = -1
@@ -53,25 +52,15 @@ class EvalTable:
         self._results = EventColumns(_OF_VALUE, _OF_METADATA)
         self._starts = EventColumns({}, {})
         self._stops = EventColumns({}, {})
-        self._places: dict[str, list[int]] = {key: [] for key in ("eval_start", "eval_stop", *_RESULT_KEYS)}
 
-    def note(self, places: Places) -> None:
-        """Note where one log has evaluations."""
-        for key, found in self._places.items():
-            if key in places:
-                found += places[key]
-
-    def take(self, logs: LogEvents, first_log: int) -> None:
-        """Take the evaluations where they were noted in logs that were read together."""
-        for key, columns in (("eval_start", self._starts), ("eval_stop", self._stops)):
-            found = self._places[key]
-            columns.add([logs.events[place] for place in found], logs.log[found] + first_log, logs.lines[found])
-        found, results = self._places["eval_accuracy"], [logs.events[place] for place in self._places["eval_accuracy"]]
-        if self._places["eval_error"] or any(type(event.value) is Statistics for event in results):
-            found, results = _named_results(logs, sorted(found + self._places["eval_error"]))
-        self._results.add(results, logs.log[found] + first_log, logs.lines[found])
-        for places in self._places.values():
-            places.clear()
+    def add(self, number: int, log: Log, events: EventsByKey) -> None:
+        """Gather the evaluations of a log."""
+        self._starts.add(number, events.get("eval_start", []))
+        self._stops.add(number, events.get("eval_stop", []))
+        results = events.get("eval_accuracy", [])
+        if "eval_error" in events or any(type(event.value) is Statistics for event in results):
+            results = _named_results(log, sorted(results + events.get("eval_error", []), key=lambda event: event.line))
+        self._results.add(number, results)
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.
@@ -86,21 +75,19 @@ class EvalTable:
         return results, _summarise(results, intervals, facts)
 
 
-def _named_results(logs: LogEvents, places: list[int]) -> tuple[list[int], list[Event]]:
-    """Return results with their metric, and their places: several of an event whose value is a dictionary."""
-    found, results = [], []
-    for place in places:
-        event = logs.events[place]
-        named: dict[str, Any] = {event.metadata.metric or event.key: event.value}
+def _named_results(log: Log, events: list[Event]) -> list[Event]:
+    """Return results with their metric: several for an event whose value is a dictionary."""
+    results = []
+    for event in events:
+        metrics: dict[str, Any] = {event.metadata.metric or event.key: event.value}
         if type(event.value) is Statistics:
-            named = load_json(logs.texts[place])["value"]
-        for name, quality in named.items():
-            metric = None if name == "eval_accuracy" else storable(name)
+            metrics = load_json(log.text_at(event.line))["value"]
+        for name, quality in metrics.items():
             data = event.metadata
+            metric = None if name == "eval_accuracy" else storable(name)
             metadata = Metadata(data.samples_count, data.epoch_num, data.step_num, data.step, metric=metric)
-            results.append(Event(event.time_ms, event.key, as_float(quality), metadata))
-            found.append(place)
-    return found, results
+            results.append(Event(event.time_ms, event.key, as_float(quality), metadata, event.line))
+    return results
 
 
 def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -56,6 +56,8 @@ class Event(msgspec.Struct, gc=False):
     key: str
     value: Statistics | list[Any] | str | int | float | bool | None
     metadata: Metadata
+    line: int = 0
+    """Line number within the log, from 1; whoever reads a log sets it, whatever a text says."""
 
 
 decode_short = msgspec.json.Decoder(Event).decode

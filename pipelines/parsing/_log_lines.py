@@ -16,9 +16,9 @@ TOKEN = b":::MLLOG "
 Offsets = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
-_TOKEN_WORD = np.frombuffer(TOKEN, np.uint64, 1)[0]
+_FROM_SECOND_COLON = np.frombuffer(TOKEN, np.uint64, 1, offset=1)[0]
 _TWO_COLONS = np.frombuffer(TOKEN, np.uint16, 1)[0]
-_NEWLINE, _CARRIAGE_RETURN, _SPACE = b"\n\r "
+_NEWLINE, _CARRIAGE_RETURN, _COLON = b"\n\r:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +73,20 @@ def word(letters: bytes) -> np.uint64:
 def _token_ends(content: bytes) -> Offsets:
     """Return the offset behind every token.
 
-    Of the three colons that a token begins with two stand at an even offset, so half as many comparisons find them;
-    the whole takes half the time of a substring search.
+    Of the three colons that a token begins with two stand at an even offset, so comparing pairs of bytes finds them:
+    the second and third, where the rest of the token must follow and a colon must stand before, or the first two,
+    where it must follow one byte later. This takes half the time of a substring search.
     """
     if len(content) < len(TOKEN):
         return np.empty(0, np.int64)
     words, characters = words_of(content), np.frombuffer(content, np.uint8)
-    colons = (np.frombuffer(content, np.uint16, len(content) // 2) == _TWO_COLONS).nonzero()[0] * 2
-    colons = colons[colons < len(words)]
-    is_first = words[colons] == _TOKEN_WORD
-    is_second = words[np.maximum(colons - 1, 0)] == _TOKEN_WORD
-    is_second &= colons > 0
-    starts = (colons - is_second)[is_first | is_second]
-    starts = starts[starts < len(content) - 8]
-    ends: Offsets = starts[characters[starts + 8] == _SPACE] + len(TOKEN)
+    pairs = (np.frombuffer(content, np.uint16, len(content) // 2) == _TWO_COLONS).nonzero()[0] * 2
+    pairs = pairs[pairs < len(words)]
+    is_second = words[pairs] == _FROM_SECOND_COLON
+    is_second &= (characters[pairs - 1] == _COLON) & (pairs > 0)
+    others = (~is_second).nonzero()[0]
+    others = others[pairs[others] + 1 < len(words)]
+    is_token = is_second.copy()
+    is_token[others] = words[pairs[others] + 1] == _FROM_SECOND_COLON
+    ends: Offsets = (pairs - is_second)[is_token] + len(TOKEN)
     return ends

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from pipelines.parsing._log_events import BrokenEvent, LogEvents, LogSummary, Places
-from pipelines.parsing._log_json import LARGEST_INTEGER, as_number
+from pipelines.parsing._log_events import BrokenEvent, EventsByKey, Log
+from pipelines.parsing._log_json import LARGEST_INTEGER, Event, as_number
 from pipelines.parsing.layout import Placed, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.schemas.core import Runs
@@ -85,12 +85,11 @@ class RunTable:
         self._settings: dict[str, list[Any]] = {column: [] for column in _SETTINGS}
         self._keyed = [(key, self._settings[column]) for column, key in _SETTINGS.items()]
 
-    def add(self, file: PublishedFile, placed: Placed, log: LogSummary, logs: LogEvents, places: Places) -> None:
-        """Gather one log, which is one of `logs`."""
-        events = logs.events
+    def add(self, file: PublishedFile, placed: Placed, log: Log, events: EventsByKey) -> None:
+        """Gather one log."""
         for key, values in self._keyed:
-            found = places.get(key)
-            values.append(events[found[-1]].value if found else None)
+            found = events.get(key)
+            values.append(found[-1].value if found else None)
         batch = _whole(self._settings["global_batch_size"][-1])
         result = result_id(file.round, placed)
         broken = log.broken
@@ -110,8 +109,8 @@ class RunTable:
                 log.event_count,
                 len(broken),
                 broken[0].line if broken else None,
-                *_times(log, logs, places),
-                _stated_step_count(logs, places, batch),
+                *_times(log, events),
+                _stated_step_count(events, batch),
             )
         )
         if broken:
@@ -185,43 +184,41 @@ class RunTable:
         )
 
 
-def _times(log: LogSummary, logs: LogEvents, places: Places) -> tuple[Any, ...]:
+def _times(log: Log, events: EventsByKey) -> tuple[Any, ...]:
     """Return run_start, run_stop, status and initialisation, in the order of the columns."""
-    events, lines = logs.events, logs.lines
-    starts, stops = places.get("run_start", ()), places.get("run_stop", ())
+    starts, stops = events.get("run_start", []), events.get("run_stop", [])
     start, stop = starts[0] if starts else None, stops[0] if stops else None
-    init_starts = [events[place].time_ms for place in places.get("init_start", ())]
+    init_starts = [event.time_ms for event in events.get("init_start", ())]
     if log.repeated_init_start_ms is not None:
         init_starts.append(log.repeated_init_start_ms)
-    init_stops = places.get("init_stop")
-    init_stop = max(init_stops, key=lambda place: events[place].time_ms) if init_stops else None
+    init_stop: Event | None = max(events.get("init_stop", ()), key=lambda event: event.time_ms, default=None)
     return (
         len(starts),
-        None if start is None else events[start].time_ms,
-        None if start is None else int(lines[start]),
+        None if start is None else start.time_ms,
+        None if start is None else start.line,
         len(stops),
-        None if stop is None else events[stop].time_ms,
-        None if stop is None else int(lines[stop]),
-        None if stop is None else events[stop].metadata.status,
-        min(init_starts) if init_starts else None,
-        None if init_stop is None else events[init_stop].time_ms,
-        None if init_stop is None else int(lines[init_stop]),
+        None if stop is None else stop.time_ms,
+        None if stop is None else stop.line,
+        None if stop is None else stop.metadata.status,
+        min(init_starts, default=None),
+        None if init_stop is None else init_stop.time_ms,
+        None if init_stop is None else init_stop.line,
     )
 
 
-def _stated_step_count(logs: LogEvents, places: Places, global_batch: int | None) -> int | None:
+def _stated_step_count(events: EventsByKey, global_batch: int | None) -> int | None:
     """Return the optimizer steps as stated at run_stop, else from the samples at the end and the batch."""
-    stops, evals = places.get("run_stop"), places.get("eval_accuracy")
+    stops, evals = events.get("run_stop"), events.get("eval_accuracy")
     samples = None
     if stops:
-        stop = logs.events[stops[0]].metadata
+        stop = stops[0].metadata
         samples = stop.samples_count
         if stop.step_num is not None:
             return _count(stop.step_num)
         if samples is not None and type(stop.step) is float:
             return _count(stop.step)
     if samples is None and evals:
-        samples = logs.events[evals[-1]].metadata.samples_count
+        samples = evals[-1].metadata.samples_count
     return None if samples is None or not global_batch else _count(round(samples / global_batch))
 
 

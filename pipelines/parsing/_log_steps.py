@@ -8,7 +8,6 @@ from __future__ import annotations
 import polars as pl
 
 from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
-from pipelines.parsing._log_events import LogEvents, Places
 from pipelines.parsing._log_json import Event, Statistics, as_float
 
 POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
@@ -16,6 +15,7 @@ POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
 
 The few block means among the records move such a median by less than 0.1 %; calibrations rest on it as it is.
 """
+TRAINING_KEYS = ("tracked_stats", "train_loss", "throughput")
 SETTLING_STEPS = 3
 """Steps that no settled part includes."""
 SETTLED_WINDOW_STEPS = 5
@@ -58,29 +58,22 @@ class StepTable:
 
     def __init__(self) -> None:
         self._columns = EventColumns(_OF_VALUE, _OF_METADATA)
-        self._places: list[int] = []
         self._block_counts: list[int] = []
 
-    def note(self, places: Places) -> None:
-        """Note where one log has training statistics."""
-        for key in ("tracked_stats", "train_loss", "throughput"):
-            self._places += places.get(key, ())
-        self._block_counts.append(len(places.get("block_stop", ())))
+    def add(self, log: int, events: list[Event]) -> None:
+        """Gather the training statistics among events of a log that have one of `TRAINING_KEYS`."""
+        self._columns.add(
+            log,
+            [
+                event if type(event.value) is Statistics else _with_statistics(event)
+                for event in events
+                if type(value := event.value) is not Statistics or value.validation_step_time is None
+            ],
+        )
 
-    def take(self, logs: LogEvents, first_log: int) -> None:
-        """Take the training statistics where they were noted in logs that were read together."""
-        events = logs.events
-        places = [
-            place
-            for place in sorted(self._places)
-            if type(value := events[place].value) is not Statistics or value.validation_step_time is None
-        ]
-        found = [
-            events[place] if type(events[place].value) is Statistics else _with_statistics(events[place])
-            for place in places
-        ]
-        self._columns.add(found, logs.log[places] + first_log, logs.lines[places])
-        self._places = []
+    def end_log(self, block_count: int) -> None:
+        """Note how many blocks of steps the log has."""
+        self._block_counts.append(block_count)
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.
@@ -104,7 +97,7 @@ def _with_statistics(event: Event) -> Event:
     """Return an event whose value is the statistic itself as one whose value is a dictionary of it."""
     value = as_float(event.value)
     loss, rate = value if event.key == "train_loss" else None, value if event.key == "throughput" else None
-    return Event(event.time_ms, event.key, Statistics(train_loss=loss, throughput=rate), event.metadata)
+    return Event(event.time_ms, event.key, Statistics(train_loss=loss, throughput=rate), event.metadata, event.line)
 
 
 def _statistics(rows: pl.DataFrame) -> pl.DataFrame:

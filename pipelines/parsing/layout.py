@@ -5,9 +5,7 @@ The folder rules of training, HPC and inference repositories belong here; openin
 
 from __future__ import annotations
 
-import fnmatch
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal[
     "result_log",
@@ -25,8 +23,7 @@ _BENCHMARK_FOLDERS = ("benchmark", "benchmarks")
 _SUMMARY_NAMES = ("summary_results.json", "summary.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """What a path says about a file; a part that the path does not name is None.
 
     The submitter folder of an inference description is its submitter's, without the division above it.
@@ -53,19 +50,19 @@ def classify(path: str) -> Placed | None:
         path: Path inside the repository with `/` between folders, without an archive's top folder.
     """
     parts = path.split("/")
-    if any(part in ("", ".", "..") for part in parts):
+    if "" in parts or "." in parts or ".." in parts:
         return None
     match parts:
-        case [name] if name in _SUMMARY_NAMES:
-            return Placed("inference_summary", name)
-        case [submitter, "systems", name] if name.endswith(".json"):
-            return _description(submitter, name)
-        case [division, submitter, "systems", name] if division in _DIVISIONS and name.endswith(".json"):
-            return _description(submitter, name, division)
         case [submitter, "results", system, *below]:
             return _result_file(submitter, system, below)
+        case [submitter, "systems", name] if name.endswith(".json"):
+            return _description(submitter, name)
         case [submitter, folder, benchmark, *_, name] if folder in _BENCHMARK_FOLDERS:
             return _launch_file(submitter, benchmark, name)
+        case [division, submitter, "systems", name] if division in _DIVISIONS and name.endswith(".json"):
+            return _description(submitter, name, division)
+        case [name] if name in _SUMMARY_NAMES:
+            return Placed("inference_summary", name)
         case _:
             return None
 
@@ -95,23 +92,19 @@ def _result_file(submitter: str, system: str, below: list[str]) -> Placed | None
         mode = "weak" if below[0] == "weak" else "strong"
         below = below[1:]
     match below:
-        case [benchmark, name] if fnmatch.fnmatchcase(name, "result_*.txt"):
+        case [benchmark, name] if name.startswith("result_") and name.endswith(".txt"):
             return Placed("result_log", name, submitter, system, benchmark, mode)
         case [benchmark, "scaling.json" as name]:
             return Placed("scaling_factor", name, submitter, system, benchmark, mode)
-        case [benchmark, "power", run, name] if _is_power_log(name):
+        case [benchmark, "power", run, name] if name.startswith(("node_", "sw_")) and name.endswith(".txt"):
             return Placed("power_log", name, submitter, system, benchmark, mode, run_name=run)
         case _:
             return None
 
 
-def _is_power_log(name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in ("node_*.txt", "sw_*.txt"))
-
-
 def _launch_file(submitter: str, benchmark: str, name: str) -> Placed | None:
     if name.endswith(".sh"):
         return Placed("launch_config", name, submitter, benchmark=benchmark)
-    if fnmatch.fnmatchcase(name.lower(), "readme*.md"):
+    if name.lower().startswith("readme") and name.lower().endswith(".md"):
         return Placed("launch_note", name, submitter, benchmark=benchmark)
     return None

@@ -50,9 +50,10 @@ def parse_power_logs(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, pl.D
                 )
             )
             continue
-        log = reader.read([file.content])
+        (log,) = reader.read([file.content])
+        events = [event for part, _ in log.events() for event in part]
         is_node = placed.name.startswith("node_")
-        meter = _read_node(log.events) if is_node else _read_switch(log.events)
+        meter = _read_node(events) if is_node else _read_switch(events)
         rows.append(
             {
                 "round": file.round,
@@ -70,7 +71,7 @@ def parse_power_logs(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, pl.D
                 "interconnect_power_watts": meter.interconnect_watts,
             }
         )
-        findings += _findings(file, log.logs[0].broken, meter)
+        findings += _findings(file, log.broken, meter)
     return pl.DataFrame(rows, schema=PowerReadings.create_empty().schema), findings_frame(findings)
 
 

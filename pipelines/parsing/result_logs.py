@@ -5,16 +5,16 @@ How logs become frames belongs here; what one log says is read in `_log_runs`, w
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
 from pipelines.parsing._log_evals import EvalTable
-from pipelines.parsing._log_events import LogReader
+from pipelines.parsing._log_events import EventsByKey, LogReader
+from pipelines.parsing._log_json import Event
 from pipelines.parsing._log_runs import IDENTITY, RunTable
-from pipelines.parsing._log_steps import StepTable
+from pipelines.parsing._log_steps import TRAINING_KEYS, StepTable
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import Evals, Runs, Steps
@@ -97,16 +97,14 @@ class _Batch:
 
     def _read(self) -> None:
         logs = self._reader.read([file.content for file, _ in self._waiting])
-        for (file, placed), log in zip(self._waiting, logs.logs, strict=True):
-            places = defaultdict[str, list[int]](list)
-            for place, event in enumerate(logs.events[log.first : log.end], log.first):
-                places[event.key].append(place)
-            self._runs.add(file, placed, log, logs, places)
-            self._evals.note(places)
-            self._steps.note(places)
-        self._evals.take(logs, self._log_count)
-        self._steps.take(logs, self._log_count)
-        self._log_count += len(logs.logs)
+        for (file, placed), log in zip(self._waiting, logs, strict=True):
+            events = EventsByKey(list)
+            for decoded, lines in log.events():
+                self._steps.add(self._log_count, _sort_out(decoded, lines, events))
+            self._runs.add(file, placed, log, events)
+            self._evals.add(self._log_count, log, events)
+            self._steps.end_log(block_count=len(events.get("block_stop", ())))
+            self._log_count += 1
         self._waiting, self._waiting_bytes = [], 0
 
     def frames(self) -> ParsedLogs:
@@ -122,6 +120,20 @@ class _Batch:
             _rows_frame(runs, steps, Steps.create_empty()),
             findings_frame(self._misplaced + self._runs.findings),
         )
+
+
+def _sort_out(decoded: list[Event], lines: list[int], others: EventsByKey) -> list[Event]:
+    """Return the events that may have training statistics and file the others by their key."""
+    tracked, *scalars = TRAINING_KEYS
+    training = []
+    for event, line in zip(decoded, lines, strict=True):
+        event.line = line
+        key = event.key
+        if key == tracked or key in scalars:
+            training.append(event)
+        else:
+            others[key].append(event)
+    return training
 
 
 def _runs_frame(runs: pl.DataFrame) -> pl.DataFrame:
