@@ -1,19 +1,42 @@
-"""`rackrecon query`: one statement to the warehouse, its rows to stdout."""
+"""`rackrecon query`: a named question or one statement to the warehouse, its rows to stdout."""
 
 from __future__ import annotations
 
 import sys
 
+from pipelines._cli.messages import say
 from pipelines._cli.rows import Format, write_rows
 from pipelines.lake.queries import query
+from pipelines.publishing.notice import TRADEMARK
+from pipelines.publishing.questions import is_name, read_question, read_questions
 from pipelines.settings import Settings
 
 
-def ask(question: str, form: Format) -> None:
-    """Answer the statement; `-` reads it from stdin."""
+def ask(text: str, form: Format) -> None:
+    """Answer the question of that name or the statement; `-` reads it from stdin."""
     settings = Settings.from_environment()
-    sql = sys.stdin.read() if question == "-" else question
+    sql = sys.stdin.read() if text == "-" else text
+    if is_name(sql.strip()):
+        question = read_question(settings.questions, sql.strip())
+        say(f"{question.meaning} One row per {question.grain}.")
+        sql = question.sql
     answer = query(
         settings.warehouse, sql, memory_bytes=settings.max_query_memory_bytes, seconds=settings.max_query_seconds
     )
     write_rows(answer, form)
+    say(TRADEMARK)
+
+
+def list_questions(form: Format) -> None:
+    """Print the named questions."""
+    import polars as pl
+
+    questions = read_questions(Settings.from_environment().questions)
+    rows = [{"name": entry.name, "question": entry.meaning, "one_row_per": entry.grain} for entry in questions]
+    write_rows(pl.DataFrame(rows), form)
+
+
+def question_names(incomplete: str) -> list[str]:
+    """Return the names that complete what was typed; for the shell."""
+    folder = Settings.from_environment().questions
+    return sorted(path.stem for path in folder.glob(f"{incomplete}*.sql")) if is_name(incomplete or "a") else []

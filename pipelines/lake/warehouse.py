@@ -24,11 +24,8 @@ from pipelines.schemas import TABLES, Table
 STORAGE_VERSION = "v1.2.0"
 """Oldest DuckDB that opens the file."""
 
-LAYOUT_VERSION = "1"
+LAYOUT_VERSION = "2"
 """Raised when the file is built in another way from the same lake."""
-
-_LEFT_OUT = {"raw.files": ("content",)}
-"""Columns that stay in the lake: the bytes of the published files would be most of the warehouse."""
 
 _BUILD_LIMITS: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "64MB", "threads": "1"}
 """A second thread saves no time here and takes twice the memory."""
@@ -39,12 +36,21 @@ _TYPES: dict[type[pl.DataType], str] = {
     pl.Int64: "BIGINT",
     pl.Float64: "DOUBLE",
     pl.Boolean: "BOOLEAN",
-    pl.Binary: "BLOB",
 }
 
 
+CHANGES = ("table_name", "change", "row_key", "column_name", "old_value", "new_value")
+"""Columns of table `changes`, all text."""
+
+
 def build_warehouse(
-    lake: Lake, path: Path, about: Mapping[str, str], *, sql_folder: Path, max_rows: int = 20_000_000
+    lake: Lake,
+    path: Path,
+    about: Mapping[str, str],
+    *,
+    sql_folder: Path,
+    max_rows: int = 20_000_000,
+    changes: pl.DataFrame | None = None,
 ) -> None:
     """Build the warehouse beside `path` and swap it in; who reads the old file goes on reading it.
 
@@ -55,6 +61,7 @@ def build_warehouse(
             left out for their length.
         sql_folder: The `*.sql` files of views and macros, run in the order of their names.
         max_rows: Longest table that is carried.
+        changes: What differs from the warehouse that is replaced, with columns `CHANGES`.
 
     Raises:
         StorageError: the file cannot be written; the one in place stays.
@@ -64,6 +71,7 @@ def build_warehouse(
         draft = folder / "warehouse.duckdb"
         try:
             with _building(draft, folder) as connection:
+                _write_changes(connection, changes)
                 _fill(connection, lake, about, sql_folder, max_rows)
         except duckdb.Error as error:
             raise LakeError(f"{path}: cannot be built: {error}") from error
@@ -156,9 +164,34 @@ def _write_about(connection: duckdb.DuckDBPyConnection, facts: Mapping[str, str]
         connection.execute("INSERT INTO main.about VALUES ($key, $value)", {"key": key, "value": value})
 
 
+def _write_changes(connection: duckdb.DuckDBPyConnection, changes: pl.DataFrame | None) -> None:
+    columns = ", ".join(f"{_name(name)} VARCHAR" for name in CHANGES)
+    connection.execute(f"CREATE TABLE main.changes ({columns})")
+    connection.execute(
+        "COMMENT ON TABLE main.changes IS 'Rows of the answers that the last refresh added, removed or changed; "
+        "column and values are null for a whole row; about says since when'"
+    )
+    for name, text in zip(CHANGES, _CHANGES_TEXT, strict=True):
+        connection.execute(f"COMMENT ON COLUMN main.changes.{_name(name)} IS {_literal(text)}")
+    if changes is not None and changes.height:
+        connection.register("changes_frame", changes.select(CHANGES).to_arrow())
+        connection.execute("INSERT INTO main.changes SELECT * FROM changes_frame")
+        connection.unregister("changes_frame")
+
+
+_CHANGES_TEXT = (
+    "Table that differs",
+    "added, removed or changed; column_added, column_removed, not_comparable",
+    "Key of the row, its columns joined by a bar",
+    "Column that differs",
+    "Value before, as text",
+    "Value after, as text",
+)
+
+
 def _columns(entry: Table) -> dict[str, Any]:
-    left_out = _LEFT_OUT.get(entry.name, ())
-    return {name: column for name, column in entry.schema.columns().items() if name not in left_out}
+    """Return the columns but those of bytes, which stay in the lake: they would be most of the warehouse."""
+    return {name: column for name, column in entry.schema.columns().items() if column.dtype != pl.Binary}
 
 
 def _row_count(lake: Lake, entry: Table) -> int:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import polars as pl
 
+from pipelines.lake.queries import query
 from pipelines.lake.storage import LakeError
 from pipelines.lake.tables import Lake
 from pipelines.schemas import TABLES, Table
@@ -19,14 +20,14 @@ DESCRIPTOR = "datapackage.json"
 """File by which a release is known."""
 
 DIFFERENCES: Mapping[str, type[pl.DataType]] = {
-    "table": pl.String,
+    "table_name": pl.String,
     "change": pl.String,
-    "row": pl.String,
-    "column": pl.String,
-    "old": pl.String,
-    "new": pl.String,
+    "row_key": pl.String,
+    "column_name": pl.String,
+    "old_value": pl.String,
+    "new_value": pl.String,
 }
-"""One row per table, row and column that differs; `column`, `old` and `new` are null for a whole row."""
+"""One row per table, row and column that differs; `column_name` and the values are null for a whole row."""
 
 _WHOLE = "all"
 
@@ -87,6 +88,22 @@ class ReleaseState:
         return self._folder / "parquet" / f"{name}.parquet"
 
 
+class WarehouseState:
+    """The answers in a warehouse, as it stands before another takes its place."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._tables = set(query(path, "SELECT schema_name || '.' || table_name AS name FROM duckdb_tables()")["name"])
+
+    def parts(self, name: str) -> dict[str, str]:
+        """Return the table as its one part, which counts as different from any other."""
+        return {_WHOLE: f"{self._path}"} if name in self._tables else {}
+
+    def read(self, name: str, parts: Iterable[str]) -> pl.DataFrame:
+        """Return its rows."""
+        return query(self._path, f"FROM {name}")
+
+
 def open_state(place: Path) -> State:
     """Return the state at a data folder, a lake or a release.
 
@@ -109,7 +126,7 @@ def differences(old: State, new: State, names: Sequence[str] = tuple(TABLES)) ->
 
 def summary(found: pl.DataFrame) -> pl.DataFrame:
     """Return how many rows differ: one row per table, kind of change and column."""
-    return found.group_by("table", "change", "column", maintain_order=True).agg(rows=pl.col("row").count())
+    return found.group_by("table_name", "change", "column_name", maintain_order=True).agg(row_count=pl.len())
 
 
 def compare_frames(name: str, old: pl.DataFrame, new: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -167,7 +184,7 @@ def _columns_differ(name: str, old: pl.DataFrame, new: pl.DataFrame) -> pl.DataF
     for change, ours, theirs in (("column_added", new, old), ("column_removed", old, new)):
         for column in ours.columns:
             if column not in theirs.columns and not (ours.is_empty() or theirs.is_empty()):
-                frames.append(_rows(name, change, [""]).with_columns(column=pl.lit(column)))
+                frames.append(_rows(name, change, [""]).with_columns(column_name=pl.lit(column)))
     return pl.concat([pl.DataFrame(schema=DIFFERENCES), *frames])
 
 
@@ -180,17 +197,22 @@ def _changed(name: str, old: pl.DataFrame, new: pl.DataFrame, columns: Sequence[
         if both.schema[column] != both.schema[f"{column}:old"]:
             before, after = before.cast(pl.String), after.cast(pl.String)
         yield both.filter(before.ne_missing(after)).select(
-            table=pl.lit(name),
+            table_name=pl.lit(name),
             change=pl.lit("changed"),
-            row="_row",
-            column=pl.lit(column),
-            old=before.cast(pl.String),
-            new=after.cast(pl.String),
+            row_key="_row",
+            column_name=pl.lit(column),
+            old_value=before.cast(pl.String),
+            new_value=after.cast(pl.String),
         )
 
 
 def _rows(name: str, change: str, rows: Sequence[str] | pl.Series) -> pl.DataFrame:
     nothing = pl.lit(None, dtype=pl.String)
-    return pl.DataFrame({"row": rows}, schema={"row": pl.String}).select(
-        table=pl.lit(name), change=pl.lit(change), row="row", column=nothing, old=nothing, new=nothing
+    return pl.DataFrame({"row_key": rows}, schema={"row_key": pl.String}).select(
+        table_name=pl.lit(name),
+        change=pl.lit(change),
+        row_key="row_key",
+        column_name=nothing,
+        old_value=nothing,
+        new_value=nothing,
     )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
 
 from pipelines import __version__
+from pipelines.lake.queries import query
+from pipelines.lake.storage import LakeError
 from pipelines.lake.tables import Lake
 from pipelines.lake.warehouse import build_warehouse, warehouse_is_fresh
-from pipelines.publishing.age import newest, newest_published
+from pipelines.publishing.age import MONTHS, newest, newest_published
+from pipelines.publishing.differences import LakeState, WarehouseState, differences
+from pipelines.publishing.notice import TRADEMARK
 from pipelines.refreshing.workshop import Workshop
-
-TRADEMARK = (
-    "MLPerf is a trademark of MLCommons. Scores are recomputed from published result logs; a recomputed figure is "
-    "not an official result, and derived figures say that they are derived."
-)
+from pipelines.schemas import TABLES
 
 
 def publish(workshop: Workshop) -> None:
@@ -21,13 +24,30 @@ def publish(workshop: Workshop) -> None:
     if workshop.only_stale and is_published(workshop):
         return
     settings = workshop.settings
+    since, changes = changes_since(workshop.lake, settings.warehouse)
     build_warehouse(
         workshop.lake,
         settings.warehouse,
-        about(workshop.lake, datetime.now(UTC)),
+        about(workshop.lake, datetime.now(UTC)) | {"changes_since": since},
         sql_folder=settings.warehouse_sql,
         max_rows=settings.max_warehouse_rows,
+        changes=changes,
     )
+
+
+def changes_since(lake: Lake, warehouse: Path) -> tuple[str, pl.DataFrame | None]:
+    """Return when the warehouse was made and what of its answers the lake has otherwise."""
+    if not warehouse.is_file():
+        return "not known: there was no warehouse before", None
+    try:
+        told = query(warehouse, "SELECT value FROM about WHERE key = 'refreshed_at'")["value"].to_list()
+        found = differences(WarehouseState(warehouse), LakeState(lake), _ANSWERS)
+    except LakeError:
+        return "not known: the warehouse before cannot be read", None
+    return next(iter(told), "not known"), found
+
+
+_ANSWERS = ("core.sources", *(entry.name for entry in TABLES.values() if entry.layer == "mart"))
 
 
 def is_published(workshop: Workshop) -> bool:
@@ -44,9 +64,10 @@ def about(lake: Lake, now: datetime) -> dict[str, str]:
         "rackrecon_version": __version__,
         "refreshed_at": now.isoformat(timespec="seconds"),
         "trademark": TRADEMARK,
-        "newest_training_round_here": newest(lake.partitions("core.sources"), "training") or "none",
-        "newest_training_round_published": newest_published("training", now.date()).name,
     }
+    for series in MONTHS:
+        facts[f"newest_{series}_round_here"] = newest(lake.partitions("core.sources"), series) or "none"
+        facts[f"newest_{series}_round_published"] = newest_published(series, now.date()).name
     for row in lake.read("core.sources").sort("round").iter_rows(named=True):
         facts[f"source.{row['round']}"] = f"{row['source']} at {row['commit']}, read {row['retrieved_at']}"
         facts[f"licence.{row['round']}"] = row["licence"] or "not stated"

@@ -2,14 +2,19 @@
 CREATE MACRO main.best(given_benchmark, given_round) AS TABLE
     SELECT
         result_id,
+        round,
+        division,
+        availability,
         submitter,
         system_name,
         accelerator,
         accelerator_count,
-        availability,
         score_minutes,
-        row_number() OVER (ORDER BY score_minutes, result_id) AS place
-    FROM mart.results
+        row_number() OVER (ORDER BY score_minutes, result_id) AS place,
+        published_result_id,
+        source,
+        retrieved_at
+    FROM mart.cited_results
     WHERE
         benchmark = given_benchmark
         AND round = given_round

@@ -1,7 +1,7 @@
 -- One row per scored result: what its score takes in accelerators and in racks. Derived figures, not official ones.
 CREATE VIEW mart.result_costs AS
 WITH results AS (
-    SELECT * FROM mart.results
+    SELECT * FROM mart.cited_results
     WHERE score_minutes IS NOT NULL
 ),
 
@@ -12,9 +12,10 @@ racks AS (
 SELECT
     results.result_id,
     results.round,
+    results.division,
+    results.availability,
     results.submitter,
     results.system_name,
-    results.division,
     results.benchmark,
     results.accelerator,
     results.accelerator_count,
@@ -25,7 +26,11 @@ SELECT
     results.score_minutes,
     results.score_minutes * results.accelerator_count AS accelerator_minutes,
     results.score_minutes * racks.racks_stated AS stated_rack_minutes,
-    results.score_minutes * racks.racks_least AS least_rack_minutes
+    results.score_minutes * racks.racks_least AS least_rack_minutes,
+    'derived: score times accelerators or racks' AS basis,
+    results.published_result_id,
+    results.source,
+    results.retrieved_at
 FROM results
 LEFT JOIN
     racks
@@ -36,3 +41,6 @@ LEFT JOIN
 
 COMMENT ON VIEW mart.result_costs IS
 'Accelerator-minutes and rack-minutes of each scored result: score times accelerators or racks; derived, not official';
+COMMENT ON COLUMN mart.result_costs.accelerator_minutes IS 'Derived: score times accelerators';
+COMMENT ON COLUMN mart.result_costs.stated_rack_minutes IS 'Derived: score times the racks that the submitter states';
+COMMENT ON COLUMN mart.result_costs.least_rack_minutes IS 'Derived: score times the fewest racks that hold them';

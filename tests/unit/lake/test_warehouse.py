@@ -54,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 def test_an_empty_lake_gives_every_table(lake: Lake, path: Path) -> None:
     build_warehouse(lake, path, {"newest_round": "none"}, sql_folder=SQL)
     found = query(path, "SELECT schema_name || '.' || table_name AS name FROM duckdb_tables() ORDER BY name")
-    assert set(found["name"]) == {*TABLES, "main.about"}
+    assert set(found["name"]) == {*TABLES, "main.about", "main.changes"}
     about = dict(query(path, "FROM about").rows())
     assert about["newest_round"] == "none"
     assert about["rows.core.runs"] == "0"
@@ -106,7 +106,7 @@ def test_latest_results_are_of_the_newest_round_of_their_benchmark(lake: Lake, p
     rows = [{"result_id": f"{name}/{benchmark}", "round": name, "benchmark": benchmark} for name, benchmark in rounds]
     lake.write("mart.results", results(*rows), **MADE)
     build_warehouse(lake, path, {}, sql_folder=SQL)
-    latest = query(path, "SELECT result_id FROM mart.latest_results ORDER BY result_id")
+    latest = query(path, "SELECT result_id FROM latest ORDER BY result_id")
     assert latest["result_id"].to_list() == [
         "hpc-v3.0/bert",
         "training-v10.0/bert",
@@ -221,7 +221,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "SET enable_external_access = true",
         "CREATE TABLE core.new AS SELECT 1",
         "DELETE FROM about",
-        "DROP VIEW mart.latest_results",
+        "DROP VIEW latest",
         "EXPORT DATABASE '/tmp/never-written'",
         "SELECT 1; SELECT 2",
         "",

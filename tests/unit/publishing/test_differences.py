@@ -24,7 +24,7 @@ MADE: dict[str, Any] = {"inputs": {}, "code_version": "1"}
 
 
 def told(frame: pl.DataFrame) -> list[tuple[str | None, ...]]:
-    return frame.select("change", "row", "column", "old", "new").rows()
+    return frame.drop("table_name").rows()
 
 
 def test_rows_are_added_removed_and_changed_by_column() -> None:
@@ -61,7 +61,7 @@ def test_a_state_differs_from_itself_in_nothing_and_from_a_part_in_what_was_left
     assert compare_frames("t", frame, frame.reverse(), ["a"]).is_empty()
     part = frame.filter(~pl.col("a").is_in(sorted(left_out)))
     removed = compare_frames("t", frame, part, ["a"])
-    assert set(removed["row"]) == left_out & set(rows)
+    assert set(removed["row_key"]) == left_out & set(rows)
     assert set(removed["change"]) <= {"removed"}
 
 
@@ -78,7 +78,7 @@ def test_lakes_are_compared_partition_by_partition(tmp_path: Path) -> None:
     new.write("core.sources", source("training-v5.1", "b"), "training-v5.1", **MADE)
     new.write("core.sources", source("training-v6.0", "c"), "training-v6.0", **MADE)
     found = differences(open_state(tmp_path / "old"), open_state(tmp_path / "new"))
-    assert set(found["table"]) == {"core.sources"}
+    assert set(found["table_name"]) == {"core.sources"}
     assert told(found) == [
         ("changed", "training-v5.1", "commit", "a", "b"),
         ("added", "training-v6.0", None, None, None),

@@ -1,12 +1,12 @@
 -- One row per result of the newest round in which its benchmark was published.
-CREATE VIEW mart.latest_results AS
+CREATE VIEW main.latest AS
 WITH results AS (
     SELECT
         *,
         split_part(round, '-v', 1) AS suite,
         try_cast(split_part(split_part(round, '-v', 2), '.', 1) AS INTEGER) AS round_major,
         try_cast(split_part(split_part(round, '-v', 2), '.', 2) AS INTEGER) AS round_minor
-    FROM mart.results
+    FROM mart.cited_results
 ),
 
 ranked AS (
@@ -23,4 +23,4 @@ SELECT * EXCLUDE (suite, round_major, round_minor, age_rank) -- noqa: AM04
 FROM ranked
 WHERE age_rank = 1;
 
-COMMENT ON VIEW mart.latest_results IS 'Results of the newest round in which their benchmark was published';
+COMMENT ON VIEW main.latest IS 'Results of the newest round in which their benchmark was published';
