@@ -30,6 +30,17 @@ RulesetOption = Annotated[
 ]
 
 
+def _examples(*lines: str) -> str:
+    """Return the end of a command's help; the mark keeps its lines apart."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+def _question_names(incomplete: str) -> list[str]:
+    from pipelines._cli.query import question_names
+
+    return question_names(incomplete)
+
+
 @app.command()
 def refresh(
     from_: Annotated[
