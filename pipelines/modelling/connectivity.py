@@ -25,7 +25,8 @@ def domain_accelerators() -> pl.Expr:
     part, node = pl.col("part_domain_accelerators"), pl.col("accelerators_per_node")
     by_part = pl.when(part > LARGEST_NODE).then(part).otherwise(pl.min_horizontal(part, node))
     size = pl.coalesce("slots_per_rack", pl.when(part.is_not_null()).then(by_part), node)
-    return pl.when(pl.col("accelerator_count") > 0).then(pl.min_horizontal(size, "accelerator_count"))
+    is_known = size.is_not_null() & (pl.col("accelerator_count") > 0)
+    return pl.when(is_known).then(pl.min_horizontal(size, "accelerator_count"))
 
 
 def active_accelerators() -> pl.Expr:

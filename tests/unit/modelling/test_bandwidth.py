@@ -114,3 +114,44 @@ def test_the_need_follows_the_topology(make_runs: Callable[..., pl.DataFrame]) -
     """Two replicas a domain share what crosses the network."""
     needs = make_runs(domain_accelerators=[64, 128]).select(bandwidth.needed_gigabytes_per_second(CENTRAL)).to_series()
     assert needs[1] < 0.6 * needs[0]
+
+
+@given(runs(), st.floats(1, 8))
+def test_oversubscription_asks_for_as_much_more(frame: pl.DataFrame, ratio: float) -> None:
+    free = frame.with_columns(nic_available_gigabytes_per_second=pl.lit(None, dtype=pl.Float64))
+    plain, shared = (
+        free.select(
+            bandwidth.needed_gigabytes_per_second(Assumptions(exposed_share=0.01, oversubscription=given_))
+        ).item()
+        for given_ in (1.0, ratio)
+    )
+    assert shared == pytest.approx(ratio * plain)
+
+
+def test_oversubscription_exposes_more_of_the_headline_run(make_runs: Callable[..., pl.DataFrame]) -> None:
+    run = make_runs()
+    plain, shared = (
+        run.select(
+            bandwidth.exposed_seconds(Assumptions(exposed_share=0.01, oversubscription=given_), pl.lit(50.0))
+        ).item()
+        for given_ in (1.0, 2.0)
+    )
+    assert plain == pytest.approx(0.055, abs=6e-4)
+    assert shared > plain + 0.3
+
+
+@pytest.mark.parametrize(("rate", "name"), [(50.0, "gradient_reduction"), (1000.0, "none"), (None, None)])
+def test_which_collective_is_exposed(
+    make_runs: Callable[..., pl.DataFrame], rate: float | None, name: str | None
+) -> None:
+    exposed = bandwidth.exposed_collective(CENTRAL, pl.lit(rate, dtype=pl.Float64))
+    assert make_runs().select(exposed).item() == name
+
+
+def test_a_gather_of_wide_parameters_is_exposed_longer(make_runs: Callable[..., pl.DataFrame]) -> None:
+    wide = make_runs(parameter_bytes=4)
+    assert wide.select(bandwidth.exposed_collective(CENTRAL, pl.lit(50.0))).item() == "parameter_gather"
+
+
+def test_a_link_is_busy_for_its_bytes() -> None:
+    assert pl.select(bandwidth.busy_seconds(pl.lit(100e9), pl.lit(50.0))).item() == 2.0

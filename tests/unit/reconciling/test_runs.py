@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -9,186 +8,19 @@ import pytest
 
 from pipelines.reconciling.runs import reconcile
 from pipelines.schemas import core, mart
-from pipelines.schemas.facts_mart import Accelerators
-
-A, B, C0, C1, REST = 0.17, 0.3, 4.0, 320.0, 8.0
-NEEDED = 300_000
-INTERVAL = 46_080
-SIZES = {"s4": (4, 112), "s8": (8, 112), "s16": (16, 48), "s24": (24, 48), "s32": (32, 40)}
-
-
-PARTS = [
-    {
-        "accelerator": f"{name} (per GPU)",
-        "fp8_dense_teraflops": 5000.0,
-        "fp4_dense_teraflops": fp4,
-        "memory_bytes": 190 * 10**9,
-        "scale_up_gigabytes_per_second_per_direction": 900.0,
-    }
-    for name, fp4 in (("GB200", 10_000.0), ("GB300", 15_000.0))
-]
-
-
-def expected_progress(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(expected_samples=pl.lit(float(NEEDED)))
-
-
-def no_reference(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(expected_samples=pl.lit(None, dtype=pl.Float64))
-
-
-@dataclass(frozen=True)
-class Result:
-    """A result whose logs follow the model exactly, or are slower by a factor."""
-
-    system: str
-    data_parallel: int
-    micro_batches: int
-    slower: float = 1.0
-    round: str = "training-v5.0"
-    first_round: str | None = None
-    samples: int | None = None
-    launch: dict[str, Any] = field(default_factory=dict)
-    result: dict[str, Any] = field(default_factory=dict)
-    description: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def result_id(self) -> str:
-        return f"{self.round}/Acme/{self.system}/{self.benchmark}"
-
-    @property
-    def benchmark(self) -> str:
-        return str(self.result.get("benchmark", "llama31_405b"))
-
-    @property
-    def first_result_id(self) -> str:
-        return f"{self.first_round or self.round}/Acme/{self.system}/{self.benchmark}"
-
-    @property
-    def batch(self) -> int:
-        return self.data_parallel * self.micro_batches
-
-    @property
-    def step_seconds(self) -> float:
-        return (A * (self.micro_batches + 7 / 8) + B) * self.slower
-
-    def clock_seconds(self, samples: float) -> float:
-        evaluations = max(1.0, 1 + (samples - INTERVAL) / INTERVAL)
-        evaluation = C0 + C1 / self.data_parallel
-        return samples / self.batch * self.step_seconds + evaluations * evaluation + REST
-
-
-def _frame(schema: type[Any], rows: list[dict[str, Any]]) -> pl.DataFrame:
-    names = schema.column_names()
-    return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], schema=schema.create_empty().schema)
-
-
-def world(results: list[Result]) -> dict[str, pl.DataFrame]:
-    return {
-        "results": _frame(mart.Results, [_result(one) for one in results]),
-        "runs_core": _frame(core.Runs, [_log(one, number) for one in results for number in range(3)]),
-        "runs_mart": _frame(mart.Runs, [_judged(one, number) for one in results for number in range(3)]),
-        "launches": _frame(core.Launches, [_launch(one) for one in results]),
-        "systems": _frame(core.Systems, [_system(one) for one in results]),
-        "accelerators": _frame(Accelerators, PARTS),
-    }
-
-
-def _keys(one: Result) -> dict[str, Any]:
-    return {"round": one.round, "submitter_folder": "Acme", "system": one.system, "benchmark": one.benchmark}
-
-
-def _result(one: Result) -> dict[str, Any]:
-    samples = one.samples or NEEDED
-    return (
-        _keys(one)
-        | {
-            "result_id": one.result_id,
-            "first_result_id": one.first_result_id,
-            "division": "closed",
-            "scaling_mode": "strong",
-            "accelerator": "GB200 (per GPU)",
-            "accelerator_count": one.data_parallel * 64,
-            "score_minutes": one.clock_seconds(max(samples, NEEDED)) / 60,
-            "raw_minutes": one.clock_seconds(samples) / 60,
-            "rcp_factor": max(1.0, NEEDED / samples),
-            "global_batch_size": one.batch,
-            "samples_to_converge": samples,
-            "step_median_seconds": one.step_seconds,
-        }
-        | one.result
-    )
-
-
-def _log(one: Result, number: int) -> dict[str, Any]:
-    samples = one.samples or NEEDED
-    evaluation = C0 + C1 / one.data_parallel
-    evaluations = round(max(1.0, samples / INTERVAL))
-    return _keys(one) | {
-        "source_path": f"{one.result_id}/result_{number}.txt",
-        "result_id": one.result_id,
-        "scaling_mode": "strong",
-        "step_count": round(samples / one.batch),
-        "step_median_seconds": one.step_seconds,
-        "step_mean_seconds": one.step_seconds,
-        "eval_count": evaluations,
-        "eval_seconds": json.dumps([evaluation] * evaluations),
-        "eval_total_seconds": evaluation * evaluations,
-        "first_eval_samples": INTERVAL,
-        "eval_interval_samples": INTERVAL,
-    }
-
-
-def _judged(one: Result, number: int) -> dict[str, Any]:
-    log = _log(one, number)
-    seconds = log["step_count"] * log["step_mean_seconds"] + log["eval_total_seconds"] + REST
-    return {
-        "round": one.round,
-        "source_path": log["source_path"],
-        "result_id": one.result_id,
-        "is_counted": True,
-        "rank": number + 1,
-        "raw_minutes": seconds / 60,
-    }
-
-
-def _launch(one: Result) -> dict[str, Any]:
-    return (
-        _keys(one)
-        | {
-            "result_id": one.result_id,
-            "tensor_parallel": 4,
-            "pipeline_parallel": 8,
-            "virtual_pipeline": 8,
-            "context_parallel": 2,
-            "data_parallel": one.data_parallel,
-            "micro_batch": 1,
-            "precision": "fp8",
-            "precision_source": "setting",
-            "batch_check": "confirmed",
-        }
-        | one.launch
-    )
-
-
-def _system(one: Result) -> dict[str, Any]:
-    return (
-        _keys(one)
-        | {
-            "accelerators_per_node": 4,
-            "accelerator_count": one.data_parallel * 64,
-            "slots_per_rack": 72,
-            "racks_stated": one.data_parallel,
-            "rack_product": "GB200 NVL72",
-            "nic_gigabytes_per_second_per_accelerator": 50.0,
-        }
-        | one.description
-    )
-
-
-def family(**changes: Result) -> list[Result]:
-    made = {name: Result(name, *size) for name, size in SIZES.items()} | changes
-    return list(made.values())
+from tests.unit.reconciling.world import (
+    C0,
+    C1,
+    REST,
+    SIZES,
+    A,
+    B,
+    Result,
+    expected_progress,
+    family,
+    no_reference,
+    world,
+)
 
 
 def reconciled(results: list[Result]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -378,3 +210,113 @@ def test_a_described_system_is_not_needed() -> None:
 def test_nothing_gives_nothing() -> None:
     calibrations, runs = reconciled([])
     assert (calibrations.height, runs.height) == (0, 0)
+
+
+def tokens_needed(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(expected_samples=pl.lit(300_000.0 * 2048))
+
+
+def _in_tokens(name: str, size: tuple[int, int], **log: Any) -> Result:
+    return Result(
+        name,
+        *size,
+        result={"benchmark": "gpt3", "samples_to_converge": 300_000 * 2048},
+        log={"samples_unit": "tokens", "first_eval_samples": None, "eval_interval_samples": None} | log,
+    )
+
+
+def test_progress_counted_in_tokens_is_told_in_samples() -> None:
+    results = [_in_tokens(name, size) for name, size in SIZES.items()]
+    calibrations, runs = reconcile(**world(results), expected_progress=tokens_needed)
+    assert calibrations["workload"].to_list() == ["gpt3"]
+    assert runs["samples_to_converge"].to_list() == [300_000.0] * 5
+    assert runs["expected_samples"].to_list() == [300_000.0] * 5
+    # the logs hold 7 evaluations, the score is of 6.5
+    assert runs["residual_percent"].abs().max() < 0.5
+    assert runs["racks_by_model"].drop_nulls().len() == 5
+
+
+@pytest.mark.parametrize(("unit", "tokens"), [("samples/s", 1), ("tokens/s", 8192)])
+def test_a_step_that_is_not_logged_follows_from_the_throughput(unit: str, tokens: int) -> None:
+    quiet = Result("s32", 32, 40)
+    rate = quiet.batch * tokens / quiet.step_seconds
+    quiet = replace(
+        quiet,
+        result={"step_median_seconds": None},
+        log={
+            "step_median_seconds": None,
+            "step_mean_seconds": None,
+            "throughput_median": rate,
+            "throughput_unit": unit,
+        },
+    )
+    _, runs = reconciled(family(s32=quiet))
+    row = row_of(runs, "s32")
+    assert (row["step_basis"], row["step_median_seconds"]) == ("throughput", None)
+    assert row["step_seconds"] == pytest.approx(quiet.step_seconds)
+    assert row["residual_percent"] == pytest.approx(0, abs=1e-6)
+    assert row_of(runs, "s16")["step_basis"] == "logged"
+
+
+def test_a_throughput_without_its_unit_tells_no_step() -> None:
+    log = {"step_median_seconds": None, "step_mean_seconds": None, "throughput_median": 5.0}
+    _, runs = reconciled(family(s32=Result("s32", 32, 40, result={"step_median_seconds": None}, log=log)))
+    assert row_of(runs, "s32")["no_prediction_reason"] == "the logs hold no step times"
+
+
+def _mixture(name: str, size: tuple[int, int], submitter: str) -> Result:
+    return Result(
+        f"{submitter}-{name}",
+        *size,
+        result={"benchmark": "deepseekv3_671b"},
+        launch={"expert_parallel": 8},
+        description={"submitter_canonical": submitter},
+    )
+
+
+def test_mixtures_of_two_submitters_are_two_families() -> None:
+    results = [_mixture(name, size, submitter) for name, size in SIZES.items() for submitter in ("Acme", "Other")]
+    calibrations, runs = reconciled(results)
+    assert calibrations["n"].to_list() == [5, 5]
+    assert calibrations["family"].str.contains("/tp4-cp2-pp8-vp8-ep8-mb1/").all()
+    assert runs["residual_percent"].abs().max() < 1e-6
+
+
+def test_a_mixture_is_predicted_only_where_its_family_tests_that() -> None:
+    """Three dense results predict each other; of three of a mixture two alone would not be held against anything."""
+    sizes = [("s4", (4, 112)), ("s32", (32, 40))]
+    _, runs = reconciled([_mixture(name, size, "Acme") for name, size in sizes])
+    assert set(runs["no_prediction_reason"]) == {
+        "a mixture of experts, and its family has too few results to test a prediction on"
+    }
+    assert runs["predicted_raw_minutes"].null_count() == 2
+
+
+def test_one_number_of_micro_batches_predicts_itself() -> None:
+    steady = [Result(f"e{place}", 8, 112, slower=1 + place / 1000) for place in range(5)]
+    calibrations, runs = reconciled(steady)
+    fit = calibrations.row(0, named=True)
+    assert (fit["form"], fit["micro_batch_seconds"]) == ("one_step_time", None)
+    assert fit["even_step_seconds"] == pytest.approx(steady[2].step_seconds, rel=1e-4)
+    assert runs["residual_percent"].abs().max() < 0.4
+    assert set(runs["verdict"]) == {"as_predicted"}
+    assert set(runs["racks_by_model"].drop_nulls()) == {8}
+
+
+def test_scripts_without_context_parallelism_have_none() -> None:
+    plain = {"context_parallel": None, "tensor_parallel": 8}
+    results = [Result(name, *size, launch=plain) for name, size in SIZES.items()]
+    calibrations, runs = reconciled(results)
+    assert calibrations["layout"].to_list() == ["tp8-cp1-pp8-vp8-mb1"]
+    assert runs["residual_percent"].abs().max() < 1e-6
+
+
+def test_an_assumed_precision_enters_no_family_but_is_told_by_other_parts() -> None:
+    other = [Result(f"o{name}", *size, result={"accelerator": "GB300 (per GPU)"}) for name, size in SIZES.items()]
+    assumed = Result("s32", 32, 40, launch={"precision_source": "assumption"})
+    calibrations, runs = reconciled([*family(s32=assumed), *other])
+    assert sorted(calibrations["n"]) == [4, 5]
+    row = row_of(runs, "s32")
+    assert row["predicted_minutes"] is None
+    assert row["transfer_residual_percent"] == pytest.approx(0, abs=1e-6)
+    assert "By the efficiency of other parts its step is" in row["explanation"]
