@@ -199,6 +199,19 @@ def snapshot(
 
 
 @app.command()
+def report(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder; default RACKRECON_REPORT.")
+    ] = None,
+) -> None:
+    """Write the report of the last refresh: a folder of HTML that opens offline; its first page goes to stdout."""
+    with guarded():
+        from pipelines._cli.report import report as write
+
+        write(output)
+
+
+@app.command()
 def ui(port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 3000) -> None:
     """Serve the Dagster UI on 127.0.0.1 until interrupted."""
     with guarded():

@@ -39,14 +39,19 @@ def _counts(lake: Lake, results: pl.DataFrame) -> list[str]:
     ]
 
 
-def _worked_example(reconciled: pl.DataFrame, audit: pl.DataFrame) -> list[str]:
+def worked_example(reconciled: pl.DataFrame) -> dict[str, Any] | None:
+    """Return the run of `mart.reconciled_runs` that is worked through, None where none has a prediction."""
     predicted = reconciled.filter(pl.col("predicted_minutes").is_not_null())
     chosen = predicted.filter(pl.col("result_id") == WORKED_EXAMPLE)
     if chosen.is_empty():
         chosen = predicted.sort("round", "accelerator_count", "result_id", nulls_last=False).tail(1)
-    if chosen.is_empty():
+    return chosen.row(0, named=True) if chosen.height else None
+
+
+def _worked_example(reconciled: pl.DataFrame, audit: pl.DataFrame) -> list[str]:
+    row = worked_example(reconciled)
+    if row is None:
         return []
-    row = chosen.row(0, named=True)
     round_name, folder, system, _ = row["result_id"].split("/", 3)
     rack = audit.filter(round=round_name, submitter_folder=folder, system=system)
     return [

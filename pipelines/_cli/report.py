@@ -1,0 +1,21 @@
+"""`rackrecon report`: the folder of HTML, and where it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipelines._cli.messages import say
+from pipelines.lake.tables import Lake
+from pipelines.publishing.report.writing import write_report
+from pipelines.settings import Settings
+
+
+def report(output: Path | None) -> None:
+    """Write the report and print the address of its first page."""
+    settings = Settings.from_environment()
+    written = write_report(Lake.at(settings.lake), output or settings.report, datetime.now(UTC).date())
+    say(
+        f"{written.page_count} pages, {written.size_bytes / 1e6:.1f} MB; open the first page in a browser, offline too:"
+    )
+    print(written.first_page)

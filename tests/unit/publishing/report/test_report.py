@@ -1,0 +1,262 @@
+"""The report as files: what is in it, what it says where a table is missing, how it treats published names."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from pipelines.lake.tables import Lake
+from pipelines.publishing.report.glossary import TERMS_OF_COLUMNS, terms
+from pipelines.publishing.report.pages import PAGES
+from pipelines.publishing.report.parts import Grid
+from pipelines.publishing.report.words import columns, listed
+from pipelines.publishing.report.writing import MARKER, ReportError, write_report
+from pipelines.schemas import TABLES
+
+HOSTILE = '</script><img src=x onerror=alert(1)>"&'
+TODAY = date(2026, 8, 1)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = Lake.at(str(tmp_path / "lake"))
+    put(lake, "core.sources", source("training-v5.0"), partition="training-v5.0")
+    put(lake, "mart.results", *(result(size) for size in (512, 1024, 2496)))
+    put(lake, "mart.reconciled_runs", *(reconciled(size) for size in (512, 1024, 2496)))
+    put(lake, "mart.rack_audit", rack())
+    put(lake, "mart.findings", finding())
+    return lake
+
+
+def put(lake: Lake, name: str, *rows: dict[str, Any], partition: str | None = None) -> None:
+    frame = pl.DataFrame(list(rows), schema=TABLES[name].schema.create_empty().schema)
+    manifest = lake.write(name, frame, partition, inputs={}, code_version="1")
+    assert manifest.quarantined_rows == 0, lake.read_quarantine(name, partition)
+
+
+def source(round_name: str) -> dict[str, Any]:
+    return {
+        "round": round_name,
+        "source": "acme/results",
+        "commit": "0" * 40,
+        "retrieved_at": "2026-07-02T10:00:00+00:00",
+        "licence": "Apache-2.0",
+        "file_count": 1,
+        "size_bytes": 1,
+        "skipped_count": 0,
+    }
+
+
+def result_id(size: int) -> str:
+    return f"training-v5.0/{HOSTILE.replace('/', '')}/acme{size}/llama31_405b"
+
+
+def result(size: int) -> dict[str, Any]:
+    return {
+        "result_id": result_id(size),
+        "round": "training-v5.0",
+        "submitter_folder": HOSTILE.replace("/", ""),
+        "submitter": HOSTILE,
+        "system": f"acme{size}",
+        "division": "closed",
+        "benchmark": "llama31_405b",
+        "scaling_mode": "strong",
+        "accelerator": "GB200 (per GPU)",
+        "accelerator_count": size,
+        "rcp_factor_source": "file",
+        "score_minutes": 70_000 / size,
+        "run_count": 3,
+        "first_result_id": result_id(size),
+        "source_path": "x",
+    }
+
+
+def reconciled(size: int) -> dict[str, Any]:
+    score = 70_000 / size
+    return {
+        "result_id": result_id(size),
+        "round": "training-v5.0",
+        "benchmark": "llama31_405b",
+        "submitter": HOSTILE,
+        "system_name": "Acme",
+        "accelerator": "GB200 (per GPU)",
+        "accelerator_count": size,
+        "precision": "fp8",
+        "replica_accelerator_count": 64,
+        "score_minutes": score,
+        "predicted_minutes": 1.01 * score,
+        "predicted_low_minutes": 0.95 * score,
+        "predicted_high_minutes": 1.06 * score,
+        "residual_percent": 1.0,
+        "family": "f",
+        "family_size": 3,
+        "model_flops_utilisation": 0.35,
+        "flops_convention": "causal",
+        "racks_stated": 39,
+        "racks_by_division": 35,
+        "racks_by_replica": 39,
+        "racks_by_model": 38,
+        "nic_needed_gigabytes_per_second_low": 37.0,
+        "nic_needed_gigabytes_per_second_mid": 49.6,
+        "nic_needed_gigabytes_per_second_high": 149.0,
+        "nic_available_gigabytes_per_second": 50.0,
+        "nic_verdict": "too_close_to_call",
+        "verdict": "as_predicted",
+        "explanation": "28 min reported. Racks: 39 stated.",
+    }
+
+
+def rack() -> dict[str, Any]:
+    return {
+        "round": "training-v5.0",
+        "submitter_folder": HOSTILE.replace("/", ""),
+        "system": "acme2496",
+        "rack_product": "GB200 NVL72",
+        "accelerator_count": 2496,
+        "racks_stated": 39,
+        "slots_per_rack": 72,
+        "active_per_rack": 64,
+        "fill_fraction": 64 / 72,
+        "verdict": "explained",
+        "explanation": "words",
+    }
+
+
+def finding() -> dict[str, Any]:
+    return {
+        "finding_id": "run.not_counted:x",
+        "kind": "run.not_counted",
+        "severity": "warning",
+        "subject": HOSTILE,
+        "explanation": HOSTILE,
+    }
+
+
+def page(folder: Path, name: str) -> LexborHTMLParser:
+    return LexborHTMLParser((folder / f"{name}.html").read_text("utf-8"))
+
+
+def words_of(tree: LexborHTMLParser, selector: str) -> str:
+    node = tree.css_first(selector)
+    assert node is not None, selector
+    return " ".join(node.text().split())
+
+
+@pytest.fixture
+def folder(lake: Lake, tmp_path: Path) -> Path:
+    return write_report(lake, tmp_path / "report", TODAY).first_page.parent
+
+
+def test_every_page_is_there_and_no_address_leaves_the_folder(folder: Path) -> None:
+    for name in ("index", *(entry.name for entry in PAGES)):
+        tree = page(folder, name)
+        for node in tree.css("[href], [src]"):
+            address = str(node.attributes.get("href") or node.attributes.get("src")).partition("#")[0]
+            assert not address or address == "data:," or (folder / address).is_file(), (name, address)
+
+
+def test_the_first_page_answers_first_and_counts_then(folder: Path) -> None:
+    tree = page(folder, "index")
+    assert words_of(tree, ".age").startswith("Newest training round here: training-v5.0, read 2026-07-02")
+    assert "not in these figures" in words_of(tree, ".age")
+    assert words_of(tree, ".example .answer").startswith(
+        "39 racks, as the submitter states: 2,496 accelerators, 64 of 72 slots of each rack in use."
+    )
+    counts = [node.text().strip() for node in tree.css(".example .value")]
+    assert counts == ["35", "39", "38"]
+    assert (folder / "index.html").stat().st_size < 100_000
+
+
+def test_published_names_are_text(folder: Path) -> None:
+    for path in folder.rglob("*.html"):
+        text = path.read_text("utf-8")
+        assert "<img" not in text, path
+        for spec in LexborHTMLParser(text).css("script[type='application/json']"):
+            json.loads(spec.text())
+    assert HOSTILE in words_of(page(folder, "index"), "main")
+
+
+def test_a_page_without_its_table_says_so(folder: Path) -> None:
+    assert "mart.time_breakdown" in words_of(page(folder, "minutes"), ".absent")
+    assert "mart.claims_ledger has no row" in words_of(page(folder, "claims"), ".absent")
+
+
+def test_each_figure_has_a_finding_units_words_and_its_table(folder: Path) -> None:
+    seen = 0
+    for entry in PAGES:
+        for figure in page(folder, entry.name).css("figure"):
+            seen += 1
+            chart = figure.css_first(".chart")
+            assert chart is not None
+            assert chart.attributes["role"] == "img"
+            assert len(str(chart.attributes["aria-label"])) > 40
+            assert figure.css_first("h2") is not None
+            assert figure.css("details tbody tr")
+    assert seen >= 5
+
+
+def test_column_heads_lead_to_terms_that_exist() -> None:
+    anchors = {entry.anchor for entry in terms()}
+    assert set(TERMS_OF_COLUMNS.values()) <= anchors
+    known = {name for entry in TABLES.values() for name in entry.schema.column_names()}
+    assert set(TERMS_OF_COLUMNS) <= known
+    assert {"racks-the-submitter-states", "accelerators-used-per-rack", "slots-per-rack"} <= anchors
+
+
+def test_a_report_is_replaced_and_nothing_else_is(lake: Lake, folder: Path, tmp_path: Path) -> None:
+    (folder / "left.html").write_text("of before")
+    write_report(lake, folder, TODAY)
+    assert not (folder / "left.html").exists()
+    assert (folder / MARKER).is_file()
+    other = tmp_path / "photographs"
+    other.mkdir()
+    (other / "one.png").write_bytes(b"")
+    with pytest.raises(ReportError, match="found something else"):
+        write_report(lake, other, TODAY)
+    assert [path.name for path in other.iterdir()] == ["one.png"]
+
+
+def test_an_empty_lake_gives_no_report(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="has no row, the rounds read"):
+        write_report(Lake.at(str(tmp_path / "lake")), tmp_path / "report", TODAY)
+    assert not (tmp_path / "report").exists()
+
+
+def test_equal_lakes_give_equal_reports(lake: Lake, folder: Path, tmp_path: Path) -> None:
+    other = write_report(lake, tmp_path / "other", TODAY).first_page.parent
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        assert (other / path.relative_to(folder)).read_bytes() == path.read_bytes(), path
+
+
+def test_a_grid_holds_what_json_can_hold() -> None:
+    frame = pl.DataFrame({"result_id": [HOSTILE, "b"], "score_minutes": [float("inf"), None]})
+    script = Grid("g", "c", frame, "result_id", ["result_id"]).script()
+    content = json.loads(re.sub(r"^window\.rackreconGrid = |;\n$", "", script))
+    assert content["rows"] == [[HOSTILE, "inf"], ["b", None]]
+    assert script.isascii()
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([27.334655, 9.995, None], ["27.33", "9.99", "–"]),
+        ([0.0482, 0.0511], ["0.0482", "0.0511"]),
+        ([12_345.6, 9_999.4], ["12,346", "9,999"]),
+    ],
+)
+def test_a_column_aligns_at_its_point(values: list[float | None], shown: list[str]) -> None:
+    column = columns(pl.DataFrame({"score_minutes": values}, schema={"score_minutes": pl.Float64}))[0]
+    assert [column.show(value) for value in values] == shown
+    assert (column.label, column.unit) == ("Score", "minutes")
+
+
+def test_lists_read_as_sentences() -> None:
+    assert listed(["one"]) == "one"
+    assert listed(["one", "two", "three"]) == "one, two and three"
