@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from pipelines._cli.messages import Exit, guarded
-from pipelines._cli.rows import Format
+from pipelines._cli.rows import ChainFormat, Format
 
 app = typer.Typer(
     name="rackrecon",
@@ -64,18 +64,33 @@ def refresh(
         raise typer.Exit(refresh_and_report(from_ or [], round_ or []))
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "rackrecon query",
+        "rackrecon query fastest_by_size",
+        "rackrecon query \"FROM best('llama31_405b', 'training-v5.0')\"",
+        "rackrecon query where_minutes_go --format csv",
+    )
+)
 def query(
     question: Annotated[
-        str, typer.Argument(metavar="SQL", help="One SQL statement that reads; - takes it from stdin.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="NAME|SQL|-",
+            help="A named question, or one SQL statement that reads; - takes it from stdin. Without it, the questions.",
+            autocompletion=_question_names,
+        ),
+    ] = None,
     form: FormatOption = Format.table,
 ) -> None:
-    """Ask the warehouse in SQL; the answer goes to stdout."""
+    """Ask the warehouse a named question or in SQL; the answer goes to stdout."""
     with guarded():
-        from pipelines._cli.query import ask
+        from pipelines._cli.query import ask, list_questions
 
-        ask(question, form)
+        if question is None:
+            list_questions(form)
+        else:
+            ask(question, form)
 
 
 @app.command()
@@ -87,20 +102,31 @@ def check(form: FormatOption = Format.table) -> None:
         raise typer.Exit(show_checks(form))
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "rackrecon explain training-v5.0/IBM+CoreWeave+NVIDIA/carina_ngpu2496_ngc25.04_nemo/llama31_405b",
+        "rackrecon explain s1-11",
+        "rackrecon explain H100-SXM5-80GB/bf16_dense_teraflops --format json",
+    )
+)
 def explain(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="RESULT_ID|CLAIM_ID", help="Such as training-v5.0/SUBMITTER/SYSTEM/BENCHMARK, or s1-11."
+            metavar="ID",
+            help="A result (training-v5.0/SUBMITTER/SYSTEM/BENCHMARK), a run of it, a claim (s1-11), a part or "
+            "platform, or one value of it (H100-SXM5-80GB/bf16_dense_teraflops).",
         ),
     ],
+    form: Annotated[
+        ChainFormat, typer.Option("--format", "-f", help="Text for people, JSON for programs, a page.")
+    ] = ChainFormat.text,
 ) -> None:
-    """Show what a score or a verdict rests on: runs with their lines, factor, source; or words, check, rows."""
+    """Show what a figure rests on: files and lines, what was left out and why, the model's inputs, sources."""
     with guarded():
         from pipelines._cli.explain import show_chain
 
-        show_chain(name)
+        show_chain(name, form)
 
 
 @app.command()

@@ -1,27 +1,47 @@
-"""`rackrecon explain`: what a score or a verdict rests on, as a tree."""
+"""`rackrecon explain`: what a score, a run, a prediction, a verdict or a specification rests on, as a tree."""
 
 from __future__ import annotations
 
-from pipelines._cli.messages import UsageError
-from pipelines._cli.rows import visible
+import json
+
+from pipelines._cli.messages import UsageError, say
+from pipelines._cli.rows import ChainFormat, visible
 from pipelines.lake.tables import Lake
-from pipelines.publishing.chain import NoSuchResultError, chain_of_result
+from pipelines.publishing.chain import Link, NoSuchResultError, chain_of_result, chain_of_run
+from pipelines.publishing.chain_page import chain_as_html, chain_as_json
 from pipelines.publishing.claim_chain import chain_of_claim
+from pipelines.publishing.fact_chain import chain_of_fact
+from pipelines.publishing.notice import TRADEMARK
 from pipelines.settings import Settings
 from pipelines.sources.registry import registry_frames
 
 
-def show_chain(name: str) -> None:
-    """Print the chain of one result, or of one claim of the ledger.
+def show_chain(name: str, form: ChainFormat) -> None:
+    """Print the chain of a result, a run, a claim of the ledger, or a part or platform with or without a metric.
 
     Raises:
-        UsageError: there is neither.
+        UsageError: there is none of these.
     """
-    lake = Lake.at(Settings.from_environment().lake)
-    is_result = "/" in name
-    chain = None if is_result else chain_of_claim(lake, registry_frames()["core.spec_facts"], name)
+    chain = _find(Lake.at(Settings.from_environment().lake), name)
+    match form:
+        case ChainFormat.text:
+            print("\n".join(visible(line) for line in chain.lines()))
+        case ChainFormat.json:
+            print(json.dumps(chain_as_json(chain) | {"trademark": TRADEMARK}, ensure_ascii=False, indent=2))
+        case ChainFormat.html:
+            print(chain_as_html(chain), end="")
+    say(TRADEMARK)
+
+
+def _find(lake: Lake, name: str) -> Link:
+    facts = registry_frames()["core.spec_facts"]
+    chain = chain_of_claim(lake, facts, name) or chain_of_fact(lake, facts, name) or chain_of_run(lake, name)
+    if chain is not None:
+        return chain
     try:
-        chain = chain or chain_of_result(lake, name)
+        return chain_of_result(lake, name)
     except NoSuchResultError as error:
-        raise UsageError(f"{error}; `rackrecon query 'FROM mart.claims_ledger'` lists the claims") from error
-    print("\n".join(visible(line) for line in chain.lines()))
+        raise UsageError(
+            f"{error}; `rackrecon query 'FROM mart.claims_ledger'` lists the claims, "
+            f"`rackrecon query 'FROM mart.resolved_facts'` the specifications"
+        ) from error

@@ -24,6 +24,14 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
+class ChainFormat(StrEnum):
+    """How a chain comes out."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+
+
 def write_rows(frame: pl.DataFrame, form: Format) -> None:
     """Write every row of the frame to stdout in that form."""
     match form:

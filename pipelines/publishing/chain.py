@@ -5,6 +5,7 @@ The words and figures of one result; where they are printed is the caller's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -27,10 +28,12 @@ class Link:
 
     text: str
     below: list[Link] = field(default_factory=list)
+    row: Mapping[str, Any] = field(default_factory=dict)
+    """The row that the statement tells, for programs."""
 
-    def add(self, text: str) -> Link:
+    def add(self, text: str, row: Mapping[str, Any] | None = None) -> Link:
         """Add a statement below this one and return it."""
-        self.below.append(Link(text))
+        self.below.append(Link(text, row=row or {}))
         return self.below[-1]
 
     def lines(self, depth: int = 0) -> list[str]:
@@ -59,8 +62,21 @@ def chain_of_result(lake: Lake, result_id: str) -> Link:
     return root
 
 
+def chain_of_run(lake: Lake, run_id: str) -> Link | None:
+    """Return what the time of a run rests on and whether it counts, None where there is no such run."""
+    found = lake.read("mart.runs").filter(pl.col("run_id") == run_id)
+    if found.is_empty():
+        return None
+    runs = _runs(lake, found["result_id"][0]).filter(pl.col("run_id") == run_id)
+    root = Link(run_id)
+    _add_run(root, runs.row(0, named=True))
+    root.add(f"of result {found['result_id'][0]}")
+    return root
+
+
 def _runs(lake: Lake, result_id: str) -> pl.DataFrame:
-    logged = lake.scan("core.runs").select(
+    judged = lake.read("mart.runs").filter(pl.col("result_id") == result_id)
+    logged = _of_rounds(lake, "core.runs", judged["round"]).select(
         "round",
         "source_path",
         "run_start_ms",
@@ -68,9 +84,12 @@ def _runs(lake: Lake, result_id: str) -> pl.DataFrame:
         "run_stop_ms",
         "run_stop_line",
     )
-    judged = lake.scan("mart.runs").filter(pl.col("result_id") == result_id)
     runs = judged.join(logged, on=["round", "source_path"], how="left")
-    return runs.sort("rank", "source_path", nulls_last=True).collect()
+    return runs.sort("rank", "source_path", nulls_last=True)
+
+
+def _of_rounds(lake: Lake, name: str, rounds: Iterable[str]) -> pl.DataFrame:
+    return lake.read(name, sorted(set(rounds) & set(lake.partitions(name))))
 
 
 def _add_score(root: Link, result: dict[str, Any], runs: pl.DataFrame) -> None:
@@ -79,14 +98,24 @@ def _add_score(root: Link, result: dict[str, Any], runs: pl.DataFrame) -> None:
     else:
         score = root.add(
             f"score {result['score_minutes']:.12g} min = {result['raw_minutes']:.12g} min on the clock "
-            f"x {result['rcp_factor']:.12g}"
+            f"x {result['rcp_factor']:.12g}",
+            result,
         )
         kept = runs.filter(pl.col("is_kept"))
+        is_middle = (kept.height, result["counted_run_count"]) == (1, 3)
         clock = score.add(
             f"{result['raw_minutes']:.12g} min: mean of {kept.height} kept of {result['counted_run_count']} counted "
-            f"of {result['run_count']} runs"
+            f"of {result['run_count']} runs{', the middle one' if is_middle else ''}"
         )
-        score.add(_factor(result))
+        factor = score.add(_factor(result))
+        if result["expected_samples"] is not None:
+            factor.add(
+                f"the runs needed {result['samples_to_converge']:.12g}, the reference "
+                f"{result['expected_samples']:.12g} at batch size {result['global_batch_size']} "
+                f"({result['expected_samples_source']})"
+            )
+        if result["rcp_factor_recomputed"] is not None:
+            factor.add(f"recomputed from the reference points as a check: {result['rcp_factor_recomputed']:.12g}")
         score = clock
     for run in runs.iter_rows(named=True):
         _add_run(score, run)
@@ -101,7 +130,7 @@ def _factor(result: dict[str, Any]) -> str:
 def _add_run(above: Link, run: dict[str, Any]) -> None:
     minutes = "no time" if run["raw_minutes"] is None else f"{run['raw_minutes']:.12g} min"
     role = "kept" if run["is_kept"] else "dropped as fastest or slowest" if run["is_counted"] else "not counted"
-    link = above.add(f"{minutes}, {role}: {run['source_path']}")
+    link = above.add(f"{minutes}, {role}: {run['source_path']}", run)
     if run["not_counted_reason"]:
         link.add(run["not_counted_reason"])
     for event in ("start", "stop"):
@@ -119,41 +148,98 @@ def _time(milliseconds: int) -> str:
 
 def _add_system(root: Link, lake: Lake, result: dict[str, Any]) -> None:
     keys = {name: result[name] for name in ("round", "submitter_folder", "system")}
-    found = lake.read("core.systems").filter(**keys)
+    found = _of_rounds(lake, "core.systems", [result["round"]]).filter(**keys)
     if found.is_empty():
         root.add("system: no description published")
         return
     system = found.row(0, named=True)
-    link = root.add(f"system {system['system_name']} of {system['submitter']}: {system['source_path']}")
+    link = root.add(
+        f"system {system['system_name']} of {system['submitter']}, {system['division']}, "
+        f"{system['availability']}: {system['source_path']}",
+        system,
+    )
     link.add(
         f"{system['accelerator_count']} accelerators: {system['number_of_nodes_text']} nodes x "
         f"{system['accelerators_per_node_text']} of {system['accelerator_text']}"
     )
     audited = lake.read("mart.rack_audit").filter(**keys)
     if audited.height:
-        link.add(f"racks, {audited['verdict'][0]}: {audited['explanation'][0]}")
+        link.add(f"racks, {audited['verdict'][0]}: {audited['explanation'][0]}", audited.row(0, named=True))
 
 
 def _add_source(root: Link, lake: Lake, result: dict[str, Any]) -> None:
-    for source in lake.read("core.sources").filter(round=result["round"]).iter_rows(named=True):
-        root.add(
+    for source in _of_rounds(lake, "core.sources", [result["round"]]).iter_rows(named=True):
+        read = root.add(
             f"read {source['retrieved_at']} from {source['source']} at {source['commit']}, "
-            f"licence {source['licence'] or 'not stated'}"
+            f"licence {source['licence'] or 'not stated'}",
+            source,
         )
+        read.add("published result ID: none published")
 
 
 def _add_model(root: Link, lake: Lake, result_id: str) -> None:
-    found = lake.read("mart.reconciled_runs").filter(pl.col("result_id") == result_id)
+    reconciled = lake.read("mart.reconciled_runs")
+    found = reconciled.filter(pl.col("result_id") == result_id)
     if found.is_empty():
         return
     run = found.row(0, named=True)
-    link = root.add(f"model, {run['verdict']}: {run['explanation']}")
+    link = root.add(f"model, {run['verdict']}: {run['explanation']}", run)
+    if run["predicted_minutes"] is not None:
+        _add_prediction(link, run)
+    elif run["no_prediction_reason"]:
+        link.add(f"no prediction: {run['no_prediction_reason']}")
     if run["family"]:
-        error = run["leave_one_out_mape_percent"]
-        told = "not estimable" if error is None else f"{error:.2f} %"
-        link.add(f"family {run['family']}, {run['family_size']} results, held-out step error {told}")
+        _add_family(link, lake, run, reconciled)
+    _add_launch(link, lake, run)
     if run["interval_basis"]:
         link.add(f"interval: {run['interval_basis']}")
+
+
+def _add_prediction(above: Link, run: dict[str, Any]) -> None:
+    link = above.add(f"predicted {run['predicted_minutes']:.6g} min, derived, with this result held out")
+    if run["predicted_step_seconds"] is not None:
+        took = "" if run["step_seconds"] is None else f"; it took {run['step_seconds']:.6g} s ({run['step_basis']})"
+        link.add(f"step: {run['predicted_step_seconds']:.6g} s predicted{took}")
+    if run["expected_samples"] is not None and run["global_batch_size"]:
+        steps = run["expected_samples"] / run["global_batch_size"]
+        link.add(
+            f"{run['expected_samples']:.12g} samples that the reference needs, {run['global_batch_size']:,} a step: "
+            f"{steps:.6g} steps; it took {run['samples_to_converge'] or float('nan'):.12g} samples"
+        )
+
+
+def _add_family(above: Link, lake: Lake, run: dict[str, Any], reconciled: pl.DataFrame) -> None:
+    error = run["leave_one_out_mape_percent"]
+    told = "not estimable" if error is None else f"{error:.2f} %"
+    link = above.add(f"family {run['family']}, {run['family_size']} results, held-out step error {told}")
+    for fit in lake.read("mart.calibrations").filter(family=run["family"]).iter_rows(named=True):
+        link.row = fit
+        if fit["micro_batch_seconds"] is not None and fit["fixed_seconds"] is not None:
+            link.add(
+                f"fit over all: {fit['micro_batch_seconds']:.6g} s a micro-batch, {fit['fixed_seconds']:.6g} s fixed"
+            )
+        if fit["no_estimate_reason"]:
+            link.add(f"no error told: {fit['no_estimate_reason']}")
+        if fit["peak_basis"]:
+            link.add(f"efficiency against {fit['peak_basis']}")
+    members = reconciled.filter((pl.col("family") == run["family"]) & (pl.col("result_id") != run["result_id"]))
+    for member in members.sort("accelerator_count", "result_id").iter_rows(named=True):
+        seconds = "no step time" if member["step_seconds"] is None else f"step {member['step_seconds']:.6g} s"
+        link.add(f"rests on {member['result_id']}: {member['accelerator_count']:,} accelerators, {seconds}")
+
+
+def _add_launch(above: Link, lake: Lake, run: dict[str, Any]) -> None:
+    launches = _of_rounds(lake, "core.launches", [run["round"]])
+    for launch in launches.filter(pl.col("result_id") == run["result_id"]).iter_rows(named=True):
+        link = above.add(
+            f"layout {run['layout'] or 'not known'}, {launch['precision'] or 'precision not known'}: "
+            f"{launch['config_path'] or launch['source_path']}",
+            launch,
+        )
+        for name, source in launch.items():
+            value = launch.get(name.removesuffix("_source"))
+            if name.endswith("_source") and value is not None:
+                link.add(f"{name.removesuffix('_source').replace('_', ' ')} {value}: {source}")
 
 
 def _no_such(result_id: str, known: list[str]) -> str:
