@@ -13,7 +13,7 @@ import polars as pl
 
 from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
 from pipelines.parsing._log_events import EventsByKey, Log
-from pipelines.parsing._log_json import Event, Metadata, Statistics, as_float, load_json, storable
+from pipelines.parsing._log_json import Event, Metadata, NotAnEventError, Statistics, as_float, load_json, storable
 
 # fmt: off
 _COUNTED_IN_EPOCHS = (
@@ -81,13 +81,21 @@ def _named_results(log: Log, events: list[Event]) -> list[Event]:
     for event in events:
         metrics: dict[str, Any] = {event.metadata.metric or event.key: event.value}
         if type(event.value) is Statistics:
-            metrics = load_json(log.text_at(event.line))["value"]
+            metrics = _metrics_of(log.text_at(event.line))
         for name, quality in metrics.items():
             data = event.metadata
             metric = None if name == "eval_accuracy" else storable(name)
             metadata = Metadata(data.samples_count, data.epoch_num, data.step_num, data.step, metric=metric)
             results.append(Event(event.time_ms, event.key, as_float(quality), metadata, event.line))
     return results
+
+
+def _metrics_of(text: bytes) -> dict[str, Any]:
+    try:
+        metrics: dict[str, Any] = load_json(text)["value"]
+    except NotAnEventError:  # nested too deeply for the json module alone
+        return {}
+    return metrics
 
 
 def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -118,12 +126,15 @@ def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> t
             "seconds": (stop_ms[has_start] - start_ms[start_of_stop[has_start]]) / 1000,
         }
     )
-    started_ms, stopped_ms = pl.Series(started), pl.Series(stopped)
-    paired = results.with_columns(
-        start_ms=pl.when(started_ms != _UNKNOWN).then(started_ms),
-        stop_ms=pl.when(stopped_ms != _UNKNOWN).then(stopped_ms),
-    ).with_columns(duration_seconds=(pl.col("stop_ms") - pl.col("start_ms")) / 1000)
-    return paired, durations
+    # Divided here: Polars multiplies by 0.001 instead, which is one bit off now and then.
+    columns = pl.DataFrame({"start_ms": started, "stop_ms": stopped, "duration_seconds": (stopped - started) / 1000})
+    has_start, has_stop = pl.col("start_ms") != _UNKNOWN, pl.col("stop_ms") != _UNKNOWN
+    known = columns.select(
+        pl.when(has_start).then("start_ms"),
+        pl.when(has_stop).then("stop_ms"),
+        pl.when(has_start & has_stop).then("duration_seconds"),
+    )
+    return pl.concat([results, known], how="horizontal"), durations
 
 
 def _in_order(events: pl.DataFrame, *, is_padded: bool = True) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

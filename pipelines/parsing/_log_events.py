@@ -53,32 +53,40 @@ class Log:
     """Earliest of the init_start events that are left out as repeated ones."""
     broken: list[BrokenEvent]
     """Texts that turned out to be no events, so far."""
+    unread: list[tuple[int, list[str]]]
+    """Lines of events with members whose value could not be read, so far."""
 
     def events(self) -> Iterator[tuple[list[Event], list[int]]]:
         """Decode the texts and yield events with their lines, some at once."""
-        content, quick = self.content, decode_short if self.are_short else decode
+        content = self.content
         for first in range(0, len(self.starts), _EVENTS_AT_ONCE):
             part = slice(first, first + _EVENTS_AT_ONCE)
             texts = [content[start:end] for start, end in zip(self.starts[part], self.ends[part], strict=True)]
-            try:
-                yield list(map(quick, texts)), self.lines[part]
-            except (*REFUSALS, NotAnEventError):
-                yield self._decode_one_by_one(texts, self.lines[part])
+            yield self._decode(texts, self.lines[part])
 
     def text_at(self, line: int) -> bytes:
         """Return the event text that stands on a line."""
         place = bisect_left(self.lines, line)
         return self.content[self.starts[place] : self.ends[place]]
 
-    def _decode_one_by_one(self, texts: list[bytes], lines: list[int]) -> tuple[list[Event], list[int]]:
+    def _decode(self, texts: list[bytes], lines: list[int]) -> tuple[list[Event], list[int]]:
+        if self.are_short:
+            try:
+                return list(map(decode_short, texts)), lines
+            except REFUSALS:
+                pass
         events: list[Event] = []
         kept: list[int] = []
         for text, line in zip(texts, lines, strict=True):
             try:
-                events.append(decode(text))
-                kept.append(line)
+                event, unread = decode(text)
             except NotAnEventError as error:
                 self.broken.append(BrokenEvent(line, text, str(error), error.is_json))
+                continue
+            events.append(event)
+            kept.append(line)
+            if unread:
+                self.unread.append((line, unread))
         return events, kept
 
 
@@ -123,6 +131,7 @@ class LogReader:
                 event_count=event_count,
                 repeated_init_start_ms=earliest,
                 broken=[],
+                unread=[],
             )
             for (first, end), line_count, event_count, earliest in zip(
                 pairwise(bounds.tolist()), line_counts.tolist(), event_counts.tolist(), init_start_ms, strict=True
@@ -138,6 +147,6 @@ def _earliest(times_ms: Offsets, starts: Offsets, begins: Offsets) -> list[int |
 
 def _key_of(text: bytes) -> str | None:
     try:
-        return decode(text).key
+        return decode(text)[0].key
     except NotAnEventError:
         return None

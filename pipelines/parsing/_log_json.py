@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from typing import Annotated, Any
 
 import msgspec
@@ -72,21 +73,21 @@ class NotAnEventError(Exception):
         self.is_json = is_json
 
 
-def decode(text: bytes) -> Event:
-    """Return the event that a text is.
+def decode(text: bytes) -> tuple[Event, list[str]]:
+    """Return the event that a text is, and its members whose value could not be read.
 
     Raises:
         NotAnEventError: the text is none.
     """
     if len(text) <= LONGEST_FOR_MSGSPEC:
         try:
-            return decode_short(text)
+            return decode_short(text), []
         except REFUSALS:
             pass
     return _decode_with_json(text)
 
 
-def _decode_with_json(text: bytes) -> Event:
+def _decode_with_json(text: bytes) -> tuple[Event, list[str]]:
     """Decode what msgspec refuses but the json module takes: NaN, huge numbers, lone surrogates, other types."""
     record = load_json(text)
     if not isinstance(record, dict):
@@ -94,13 +95,27 @@ def _decode_with_json(text: bytes) -> Event:
     missing = [name for name in ("time_ms", "key", "value", "metadata") if name not in record]
     if missing:
         raise NotAnEventError(f"without {', '.join(missing)}", is_json=True)
-    key, metadata = record["key"], record["metadata"]
-    return Event(
-        time_ms=_milliseconds(record["time_ms"]),
+    time_ms = as_number(record["time_ms"])
+    if time_ms is None or not 0 <= time_ms <= LARGEST_INTEGER:
+        raise NotAnEventError(f"time_ms is {quoted(record['time_ms'])}, not milliseconds since 1970", is_json=True)
+    key, value, metadata = record["key"], record["value"], record["metadata"]
+    unread = [] if isinstance(key, str) else ["key"]
+    if time_ms != int(time_ms):
+        unread.append("fraction of time_ms")
+    if isinstance(value, dict):
+        value = Statistics(**_members(value, Statistics, "value", unread))
+    described = Metadata()
+    if isinstance(metadata, dict):
+        described = Metadata(**_members(metadata, Metadata, "metadata", unread))
+    elif metadata:
+        unread.append("metadata")
+    event = Event(
+        time_ms=int(time_ms),
         key=storable(key) if isinstance(key, str) else "",
-        value=_value(record["value"]),
-        metadata=_metadata(metadata) if isinstance(metadata, dict) else Metadata(),
+        value=storable(value) if isinstance(value, str) else value,
+        metadata=described,
     )
+    return event, unread
 
 
 def load_json(text: bytes) -> Any:
@@ -111,26 +126,28 @@ def load_json(text: bytes) -> Any:
     """
     try:
         record = json.loads(text.decode("latin-1").strip())
-        if text.isascii():
-            return record
     except (ValueError, RecursionError) as error:
         raise NotAnEventError(f"not JSON: {error}", is_json=False) from None
+    if text.isascii():
+        return record
     try:
         return json.loads(text.decode("utf-8").strip())
-    except ValueError:
+    except (ValueError, RecursionError):
         return record
+
+
+def quoted(value: Any) -> str:
+    """Return a JSON value for a message, cut where it is long or deep."""
+    return _quote.repr(value)
+
+
+_quote = reprlib.Repr()
+_quote.maxstring = _quote.maxlong = _quote.maxother = 100
 
 
 def storable(text: str) -> str:
     """Return the text without lone surrogates, which no UTF-8 column can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _milliseconds(value: Any) -> int:
-    number = as_number(value)
-    if number is None or not 0 <= number <= LARGEST_INTEGER:
-        raise NotAnEventError(f"time_ms is {str(value)[:40]!r}, not milliseconds since 1970", is_json=True)
-    return int(number)
 
 
 def as_number(value: Any) -> int | float | None:
@@ -158,28 +175,28 @@ def as_float(value: Any) -> float | None:
         return None
 
 
-def _value(value: Any) -> Any:
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        members = {field.encode_name: field.name for field in msgspec.structs.fields(Statistics)}
-        return Statistics(**{members[name]: as_float(value[name]) for name in value.keys() & members.keys()})
-    return value
+def _members(record: dict[str, Any], struct: type[msgspec.Struct], place: str, unread: list[str]) -> dict[str, Any]:
+    """Return the members of a record that the struct has; those that cannot be read are added to `unread`."""
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(struct):
+        value = record.get(field.encode_name)
+        if value is None:
+            continue
+        if field.name in _TEXTS:
+            found[field.name] = storable(value) if isinstance(value, str) else None
+        else:
+            found[field.name] = _number_of(value, may_be_infinite=place == "value" or field.name == "lr")
+        if found[field.name] is None:
+            unread.append(f"{place}.{field.encode_name}")
+    return found
 
 
-def _metadata(metadata: dict[str, Any]) -> Metadata:
-    status, metric = (metadata.get(name) for name in ("status", "metric"))
-    return Metadata(
-        samples_count=_finite(metadata.get("samples_count")),
-        epoch_num=_finite(metadata.get("epoch_num")),
-        step_num=_finite(metadata.get("step_num")),
-        step=_finite(metadata.get("step")),
-        lr=as_float(metadata.get("lr")),
-        status=storable(status) if isinstance(status, str) else None,
-        metric=storable(metric) if isinstance(metric, str) else None,
-    )
+_TEXTS = ("status", "metric")
 
 
-def _finite(value: Any) -> float | None:
-    number = as_number(value)
-    return None if number is None else float(number)
+def _number_of(value: Any, *, may_be_infinite: bool) -> float | None:
+    number = as_float(value) if may_be_infinite else None
+    if number is None:
+        stated = as_number(value)
+        number = None if stated is None else float(stated)
+    return number

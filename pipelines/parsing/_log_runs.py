@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 import polars as pl
 
-from pipelines.parsing._log_events import BrokenEvent, EventsByKey, Log
-from pipelines.parsing._log_json import LARGEST_INTEGER, Event, as_number
+from pipelines.parsing._log_events import EventsByKey, Log
+from pipelines.parsing._log_json import LARGEST_INTEGER, Event, as_number, quoted
 from pipelines.parsing.layout import Placed, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.schemas.core import Runs
 
 IDENTITY = ("round", "source_path", "source_sha256", "result_id", "run_id")
 
-_BROKEN_LINES_QUOTED = 20
+_LINES_QUOTED = 20
 _OF_THE_LOG = (
     *IDENTITY,
     "submitter_folder",
@@ -113,8 +113,8 @@ class RunTable:
                 _stated_step_count(events, batch),
             )
         )
-        if broken:
-            self._report_broken_lines(broken)
+        if broken or log.unread:
+            self._report_lines(log)
 
     def frame(self) -> pl.DataFrame:
         """Return the columns of `core.runs` that are read here, and `stated_step_count`."""
@@ -127,9 +127,11 @@ class RunTable:
         for names, read, expected, dtype in _READERS:
             for name in names:
                 columns[name] = pl.Series(name, self._read(name, read, expected), dtype)
-        return pl.DataFrame(columns).with_columns(
+        runs = pl.DataFrame(columns).with_columns(
             precision=pl.coalesce("linear_precision", "precision", "precision_mode")
         )
+        self._report_runs(runs)
+        return runs
 
     def _read(self, column: str, read: Callable[[Any], Any], expected: str) -> list[Any]:
         values = self._settings[column]
@@ -142,30 +144,59 @@ class RunTable:
                     "The value of this setting cannot be read, so its column is empty.",
                     place=_SETTINGS[column],
                     expected=expected,
-                    found=repr(value)[:200],
+                    found=quoted(value),
                 )
         return numbers
 
-    def _report_broken_lines(self, broken: list[BrokenEvent]) -> None:
-        last = len(self._logs) - 1
-        for line in broken[:_BROKEN_LINES_QUOTED]:
+    def _report_runs(self, runs: pl.DataFrame) -> None:
+        starts, stops = pl.col("run_start_count"), pl.col("run_stop_count")
+        logged = pl.col("submission_benchmark")
+        for kind, is_so, explanation, expected, found in (
+            ("log.no_events", pl.col("event_count") == 0, "The file has no log event.", "events", pl.lit("none")),
+            ("log.run_start", starts != 1, "A run has one start.", "one run_start", starts),
+            ("log.run_stop", stops != 1, "A run has one stop; this one may have been cut off.", "one run_stop", stops),
+            (
+                "log.benchmark",
+                logged != pl.col("benchmark"),
+                "The log names another benchmark.",
+                "the folder's",
+                logged,
+            ),
+        ):
+            odd = runs.with_row_index("log").filter(is_so).select("log", found.cast(pl.String).alias("found"))
+            for log, text in odd.iter_rows():
+                self._report(log, kind, explanation, expected=expected, found=text)
+
+    def _report_lines(self, log: Log) -> None:
+        number = len(self._logs) - 1
+        first_of_line = {broken.line: broken for broken in reversed(log.broken)}
+        for broken in sorted(first_of_line.values(), key=lambda broken: broken.line)[:_LINES_QUOTED]:
             self._report(
-                last,
-                "log.not_an_event" if line.is_json else "log.broken_line",
+                number,
+                "log.not_an_event" if broken.is_json else "log.broken_line",
                 "The official reader refuses the whole run for such a line.",
-                place=f"line {line.line}",
+                place=f"line {broken.line}",
                 severity="error",
                 expected="a JSON object with time_ms, key, value and metadata",
-                found=f"{line.reason}: {line.text[:200].decode('latin-1')}",
+                found=f"{broken.reason}: {broken.text[:200].decode('latin-1')}",
             )
-        if len(broken) > _BROKEN_LINES_QUOTED:
+        for line, members in list(dict(log.unread).items())[:_LINES_QUOTED]:
             self._report(
-                last,
-                "log.broken_lines",
-                f"{len(broken):,} lines are no events; the first {_BROKEN_LINES_QUOTED} are listed one by one.",
-                severity="error",
-                found=str(len(broken)),
+                number,
+                "log.member",
+                "These members of the event cannot be read, so their columns are empty.",
+                place=f"line {line}",
+                expected="numbers and text that a column can hold",
+                found=", ".join(members),
             )
+        for kind, lines in (("log.broken_lines", log.broken), ("log.members", log.unread)):
+            if len(lines) > _LINES_QUOTED:
+                self._report(
+                    number,
+                    kind,
+                    f"There are {len(lines):,} such lines; the first {_LINES_QUOTED} are listed one by one.",
+                    found=str(len(lines)),
+                )
 
     def _report(
         self,

@@ -206,7 +206,8 @@ def _settled(chosen: pl.DataFrame) -> pl.DataFrame:
     """Return median and mean of each run's settled part.
 
     It begins, from the fourth step on, where the median of five steps is within 2 % of the median of the run's
-    second half; in pooled rounds at the fourth step. Of blocks the first is left out, if there are three.
+    second half, and with that half at the latest; in pooled rounds at the fourth step. Of blocks the first is left
+    out, if there are three.
     """
     seconds, place, half = pl.col("step_seconds"), pl.col("place"), pl.col("count") // 2
     window, reference = pl.col("window"), pl.col("reference")
@@ -224,15 +225,15 @@ def _settled(chosen: pl.DataFrame) -> pl.DataFrame:
         numbered.group_by("log")
         .agg(
             pl.col("count", "is_pooled", "has_steps").first(),
-            settled_from=place.filter(is_near & (place >= SETTLING_STEPS) & (place < half)).min(),
+            settled_from=place.filter(is_near & (place >= pl.min_horizontal(SETTLING_STEPS, half))).min(),
         )
         .select(
             "log",
             settling_step_count=pl.when(~pl.col("has_steps"))
             .then((pl.col("count") > 2).cast(pl.Int64))
-            .when(pl.col("is_pooled") | (half <= SETTLING_STEPS))
+            .when(pl.col("is_pooled"))
             .then(pl.min_horizontal(SETTLING_STEPS, pl.col("count") - 1))
-            .otherwise(pl.coalesce("settled_from", half)),
+            .otherwise(pl.min_horizontal("settled_from", half)),
         )
     )
     settled = numbered.join(starts, on="log").filter(place >= pl.col("settling_step_count"))
