@@ -127,13 +127,17 @@ def rack_product_named(text: object, part: str | None = None) -> RackProduct | N
     Returns:
         The product, None where the text names none or another machine, such as NVL4.
     """
-    squashed = _squash(plain(text))
     for row in _rack_products():
-        names = "|".join(_squash(name) for name in (row["name"], *row.get("also_named", [])))
-        if re.search(rf"(?:{names})(?!\d)", squashed):
+        if any(_stands_in(name, text) for name in (row["name"], *row.get("also_named", []))):
             return RackProduct(row["name"], row["slots"])
     implied = rack_product_of(part)
-    return implied if implied and re.search(rf"nvl{implied.slots}(?!\d)", squashed) else None
+    return implied if implied and _stands_in(f"NVL{implied.slots}", text) else None
+
+
+def _stands_in(name: str, text: object) -> bool:
+    """Say whether a text holds a name, however its letters and digits are joined, with no further digit behind."""
+    spelled = "[^a-z0-9]*".join(_squash(name))
+    return re.search(rf"{spelled}(?!\d)", plain(text).lower()) is not None
 
 
 def names_nvlink_machine(text: object) -> bool:
@@ -188,7 +192,7 @@ def canonical_submitter(name: str) -> str:
 
     Returns:
         The organisation, or those of a joint submission in alphabetical order with ` + ` between; a name that is not
-        known stands as it is.
+        known stands as it is. A number alone (`Google_1`) tells submissions of one organisation apart.
     """
     known = _organisations_by_key()
     text = plain(name)
@@ -196,7 +200,7 @@ def canonical_submitter(name: str) -> str:
         return known[_squash(text)]
     pieces = [piece for piece in re.split(r"\s*[+/&]\s*", text) if piece]
     if len(pieces) < 2:
-        pieces = re.split("[_-]", text)
+        pieces = [piece for piece in re.split("[_-]", text) if not piece.isdigit()] or [text]
         if not all(_squash(piece) in known for piece in pieces):
             return text
     names = {known.get(_squash(piece), piece) for piece in pieces}

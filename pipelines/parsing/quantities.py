@@ -21,8 +21,8 @@ _DIGITS = r"\d{1,12}(?:\.\d{1,20})?"
 
 
 def plain(text: object) -> str:
-    """Return a text with plain spaces, dashes and letters, cut to `LONGEST_TEXT` characters before that."""
-    normal = unicodedata.normalize("NFKC", str(text)[:LONGEST_TEXT])
+    """Return a text, cut to `LONGEST_TEXT` characters, with plain spaces, dashes, times signs and letters."""
+    normal = unicodedata.normalize("NFKC", str(text)[:LONGEST_TEXT]).replace("\u00d7", "x")
     return " ".join(re.sub("[\u2010-\u2015\u2212]", "-", normal).split())
 
 
@@ -200,12 +200,15 @@ def _number(ports: Ports) -> int:
 
 _ROLE_NAMES = "storage|compute|management|mgmt"
 _ROLES = re.compile(rf"(?P<roles>(?:{_ROLE_NAMES})(?:\s?[&+/]\s?(?:{_ROLE_NAMES}))*)\s?:\s?", re.IGNORECASE)
+_PER_NODE = re.compile(r"(?:for )?(?:each|every|per) [\w -]*(?:node|server)\s?:\s?", re.IGNORECASE)
 _PATH = re.compile(r"\b((?:GPU|CPU|PCIe|NIC)-(?:GPU|CPU|PCIe|NIC))(?:\s?:|\sis\b)", re.IGNORECASE)
 _COUNT = re.compile(r"(\d{1,4})\s?x\s?", re.IGNORECASE)
 _COUNT_AT_END = re.compile(r"(?<!\d)(\d{1,2})\s?x\s?$", re.IGNORECASE)
 _PORTS_OF_ADAPTER = re.compile(r"\b(?:(\d)|(dual)|(quad))[- ]ports?\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\b(?:or|max|up to)\b", re.IGNORECASE)
-_BREAK = re.compile(r"[;,]\s?|\s\+\s")
+_BREAK = re.compile(r"(?:[;,]\s?|\s\+\s)(?![^()]*\))")
+"""What parts a text; a list in brackets belongs to what stands before it."""
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
 
 
 def parse_network(text: object) -> Network:
@@ -230,9 +233,12 @@ def parse_network(text: object) -> Network:
 def _ports(part: str) -> Ports:
     label = _ROLES.match(part)
     roles = re.findall(_ROLE_NAMES, label["roles"].lower()) if label else []
-    body = part[label.end() :] if label else part
+    body = _PER_NODE.sub("", part[label.end() :] if label else part, count=1)
     counted = None if _RATE.match(body) else _COUNT.match(body)
-    per_adapter, rate = _adapter(body[counted.end() :] if counted else body)
+    adapter = body[counted.end() :] if counted else body
+    per_adapter, rate = _adapter(adapter)
+    if rate is None and not _ALTERNATIVES.search(adapter):
+        per_adapter, rate = _adapter(_IN_BRACKETS.sub("", adapter))
     states_number = counted is not None or per_adapter > 1
     count = per_adapter * (int(counted[1]) if counted else 1) if states_number else None
     return Ports(part, frozenset("management" if role == "mgmt" else role for role in roles), count, rate)
@@ -268,6 +274,7 @@ class Interconnect:
 
 _NVLINK_GIGABYTES_PER_SECOND = {2: (50, 300), 3: (50, 600), 4: (50, 900), 5: (100, 1800)}
 """One link and one accelerator, both directions, by NVLink generation (https://www.nvidia.com/en-us/data-center/nvlink/)."""
+_BETWEEN_ACCELERATORS = re.compile(r"\bnvlink|\bxgmi|\binfinity fabric", re.IGNORECASE)
 _GENERATION = re.compile(r"\bgen\.?\s?(\d)\b|\b(\d)(?:st|nd|rd|th)[- ]gen|\bnvlink\s?v?(\d)\b", re.IGNORECASE)
 
 
@@ -278,11 +285,12 @@ def parse_interconnect(text: object) -> Interconnect | None:
         text: A whole field, such as `NVLINK Gen5 1800 GB/s + NVSWITCH Gen5` or `24x 100Gb/s Ethernet`.
 
     Returns:
-        The one rate that is printed with its scope, or None where none or several are. The scope follows from words
+        The one rate that is printed with its scope, or None where none or several are; of clauses that describe
+        several networks the one that names a link between accelerators counts. The scope follows from words
         (`aggregated`, `per GPU`), from the figures of the NVLink generation, or from the form: a rate right after
         counted ports is that of one port, and a text that is nothing but a rate gives that of an accelerator.
     """
-    plain_text = plain(text)
+    plain_text = _clause_between_accelerators(plain(text))
     rates = list(_RATE.finditer(plain_text))
     if len(rates) != 1:
         return None
@@ -290,6 +298,12 @@ def parse_interconnect(text: object) -> Interconnect | None:
     counted = _COUNT.match(before)
     count = int(counted[1]) if counted else None
     return Interconnect(rate, _scope(plain_text, before, rate, is_counted=counted is not None), count)
+
+
+def _clause_between_accelerators(text: str) -> str:
+    """Return the one clause that names a link between accelerators, the whole text where none or several do."""
+    named = [clause for clause in re.split(r";\s?", text) if _BETWEEN_ACCELERATORS.search(clause)]
+    return named[0] if len(named) == 1 else text
 
 
 def _scope(text: str, before: str, rate: Rate, *, is_counted: bool) -> str | None:

@@ -257,14 +257,16 @@ class _Description:
     def memories(self, counts: dict[str, int | None]) -> dict[str, int | None]:
         """Return the memory of one accelerator and of one node."""
         return {
-            "accelerator_memory_bytes": self.memory("accelerator_memory_capacity", counts["accelerators_per_node"]),
-            "host_memory_bytes": self.memory("host_memory_capacity", counts["number_of_nodes"]),
+            "accelerator_memory_bytes": self.memory(
+                "accelerator_memory_capacity", counts["accelerators_per_node"], "GPU|accelerator|chip"
+            ),
+            "host_memory_bytes": self.memory("host_memory_capacity", counts["number_of_nodes"], "node|host|server"),
         }
 
-    def memory(self, name: str, holders: int | None) -> int | None:
+    def memory(self, name: str, holders: int | None, holder: str) -> int | None:
         """Return the memory of one holder; a count in front of it must be the number of holders."""
         text = self.text(name)
-        memory = parse_memory(text)
+        memory = parse_memory(re.sub(rf"\s?(?:\bper\s|/\s?)(?:{holder})$", "", plain(text), flags=re.IGNORECASE))
         if memory is not None and memory.count in (1, holders):
             return memory.size_bytes
         if not is_absent(text):
@@ -293,7 +295,7 @@ class _Description:
     def racks(self, accelerator: str | None) -> dict[str, int | str | None]:
         """Return the rack-scale product, what says so, its slots, and the racks that the description states."""
         product, basis = self.rack_product(accelerator)
-        racks, words = self.racks_stated()
+        racks, words = self.racks_stated(product)
         return {
             "rack_product": product.name if product else None,
             "rack_product_basis": basis if product else None,
@@ -317,9 +319,15 @@ class _Description:
             return None, "name"
         return names.rack_product_of(accelerator), "part"
 
-    def racks_stated(self) -> tuple[int | None, str | None]:
-        """Return the racks that the name or else the notes state, and the words that do."""
-        stated = [found for name in ("system_name", "hw_notes", "sw_notes") for found in _racks_in(self.text(name))]
+    def racks_stated(self, product: names.RackProduct | None) -> tuple[int | None, str | None]:
+        """Return the racks that the name or else the notes state, and the words that do.
+
+        Of a rack-scale product an NVLink domain is a rack.
+        """
+        patterns = (_COUNTED_PRODUCTS, _COUNTED_RACKS, *((_COUNTED_DOMAINS,) if product else ()))
+        stated = [
+            found for name in ("system_name", "hw_notes", "sw_notes") for found in _racks_in(self.text(name), patterns)
+        ]
         if len({racks for racks, _ in stated}) > 1:
             self.report(
                 "system.racks_disagree",
@@ -382,11 +390,12 @@ _COUNTED_RACKS = re.compile(
     r"racks?\b(?!\s?-?\s?(?:mount|unit|server|scale))",
     re.IGNORECASE,
 )
+_COUNTED_DOMAINS = re.compile(r"(?<![\w.])(\d{1,5})\s?(?:x\s)?NVLink[ -]domains?\b", re.IGNORECASE)
 
 
-def _racks_in(text: str | None) -> Iterator[tuple[int, str]]:
-    """Give every rack count that a text states: `39x NVIDIA GB200 NVL72`, `8 racks`."""
-    for pattern in (_COUNTED_PRODUCTS, _COUNTED_RACKS):
+def _racks_in(text: str | None, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[int, str]]:
+    """Give every rack count that a text states: `39x NVIDIA GB200 NVL72`, `8 racks`, `4 NVLink domains`."""
+    for pattern in patterns:
         for found in pattern.finditer(plain(text or "")):
             if int(found[1]) > 0:
                 yield int(found[1]), found[0]

@@ -83,6 +83,8 @@ def test_every_published_text_has_its_part(shared: Path) -> None:
         ("SRS-GB300-NVL72-M1 (18x ARS-121GL-NB3)", "GB300 NVL72"),
         ("NVIDIA Vera Rubin NVL144", "Vera Rubin NVL72"),
         ("8 racks of NVL72", "GB300 NVL72"),
+        ("GB300 NVL72; 2048 nodes", "GB300 NVL72"),
+        ("NVL72 2048 GPUs", "GB300 NVL72"),
     ],
 )
 def test_rack_product_named(text: str, product: str) -> None:
@@ -146,7 +148,10 @@ def test_availability(status: str, category: str | None) -> None:
         ("Supermicro_MangoBoost", "MangoBoost + Supermicro"),
         ("University-of-Florida", "University of Florida"),
         ("Inspur", "Inspur"),
+        ("Google_1", "Google"),
         ("Somebody_Else", "Somebody_Else"),
+        ("Somebody_1", "Somebody_1"),
+        ("2024", "2024"),
     ],
 )
 def test_submitters(name: str, canonical: str) -> None:

@@ -137,6 +137,10 @@ def test_several_rates_are_found_in_order() -> None:
         ("2x HPE InfiniBand NDR/Ethernet 400Gb 1-port OSFP PCIe5", 2, 400),
         ("10G Ethernet", None, 10),
         ("2x100Gb/s", 2, 100),
+        ("8\u00d7 ConnectX-7 RoCE 400 Gb/s", 8, 400),
+        ("16x 200 Gb/s RoCE ports per node (4 cards x 4x200 Gb/s breakout), connected to 4-plane switches", 16, 200),
+        ("for each 4-GPU node: 4x ConnectX-8 (RoCE, 4x 200 Gb/s breakout), 1x DPU (2x 100 GbE)", 16, 200),
+        ("8x DSC 400Gb Ethernet, 1 x NetXtreme-E 400Gb Ethernet", 8, 400),
     ],
 )
 def test_ports_for_compute(text: str, count: int | None, gigabits: float) -> None:
@@ -201,6 +205,7 @@ def test_data_paths_in_a_node_are_no_ports() -> None:
         ("Infinity Fabric 128 GB/s", 128, None, None),
         ("NVLINK Gen5 1234 GB/s", 1234, None, None),
         ("NVLINK Gen9 3600 GB/s", 3600, None, None),
+        ("NVLink 5 (1.8 TB/s per GPU) in a rack; RoCE over 4x 400 Gb/s between racks", 1800, "accelerator", None),
     ],
 )
 def test_interconnect(text: str, gigabytes: float, scope: str | None, links: int | None) -> None:
@@ -210,7 +215,18 @@ def test_interconnect(text: str, gigabytes: float, scope: str | None, links: int
     assert (interconnect.scope, interconnect.link_count) == (scope, links)
 
 
-@pytest.mark.parametrize("text", ["XGMI", "NVLINK Gen5", "PCIe Gen5 x16", "N/A", "", "900 GB/s or 600 GB/s"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "XGMI",
+        "NVLINK Gen5",
+        "PCIe Gen5 x16",
+        "N/A",
+        "",
+        "900 GB/s or 600 GB/s",
+        "NVLink 900 GB/s; NVLink bridge 600 GB/s",
+    ],
+)
 def test_interconnect_without_one_rate_is_not_read(text: str) -> None:
     assert parse_interconnect(text) is None
 

@@ -208,6 +208,13 @@ def test_a_counted_memory_must_count_the_accelerators(per_node: str, memory: str
     assert row["accelerator_memory_bytes"] == size
 
 
+def test_a_memory_may_say_whose_it_is() -> None:
+    row, findings = read_one({"accelerator_memory_capacity": "186 GB per GPU", "host_memory_capacity": "1 TB/node"})
+    assert (row["accelerator_memory_bytes"], row["host_memory_bytes"], findings) == (186 * 10**9, 10**12, [])
+    row, findings = read_one({"host_memory_capacity": "186 GB per GPU"})
+    assert (row["host_memory_bytes"], kinds(findings)) == (None, ["system.unreadable_memory"])
+
+
 @pytest.mark.parametrize(
     ("per_node", "networking", "cards", "share"),
     [
@@ -250,6 +257,9 @@ GB200 = "NVIDIA Blackwell GPU (GB200)"
         (GB200, "16xXE9712x4GB200", "", None, "GB200 NVL72", "part"),
         (GB200, "BM.GPU.GB200.4", "", None, "GB200 NVL72", "part"),
         (GB200, "tray", "NVIDIA GB200 NVL4", None, None, None),
+        (GB200, "NVIDIA GB200 NVL72 (64 nodes, 4 NVLink domains)", "", 4, "GB200 NVL72", "name"),
+        (GB200, "cluster", "GB200 NVL72; 2048 nodes", None, "GB200 NVL72", "notes"),
+        ("NVIDIA Blackwell GPU (B200-SXM-180GB)", "64 nodes, 64 NVLink domains", "", None, None, None),
         ("NVIDIA Blackwell GPU (B200-SXM-180GB)", "8 rack-mount servers", "", None, None, None),
         ("NVIDIA H200-NVL-141GB", "4U rack", "", None, None, None),
     ],
