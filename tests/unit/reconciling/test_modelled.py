@@ -20,7 +20,6 @@ from pipelines.reconciling.transfers import transfers
 from pipelines.schemas import modelling_mart as mart
 from tests.unit.reconciling.world import SIZES, A, B, Result, expected_progress, family, world
 
-
 OTHER_SOFTWARE = "software of different rounds: training-v5.0 and training-v5.1"
 
 
