@@ -34,6 +34,7 @@ _LAUNCHED = [
 ]
 _DESCRIBED = {
     "submitter_canonical": "submitter_canonical",
+    "framework": "framework",
     "accelerators_per_node": "accelerators_per_node",
     "slots_per_rack": "slots_per_rack",
     "racks_stated": "racks_stated",

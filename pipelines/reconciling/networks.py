@@ -95,11 +95,14 @@ def with_traffic(known: pl.DataFrame, fits: pl.DataFrame) -> pl.DataFrame:
 def natural_experiments(known: pl.DataFrame, fits: pl.DataFrame) -> pl.DataFrame:
     """Return `mart.natural_experiments`; arguments as of `bandwidths`.
 
-    A reference is all first-published results of one benchmark, part, precision, layout, software round and NIC. Only
-    results whose step crosses domains are listed: where nothing does, the NIC makes no difference.
+    A reference is all first-published results of one benchmark, part, precision, layout, software and NIC; software is
+    the framework's release as described, else the round. Only results whose step crosses domains are listed: where
+    nothing does, the NIC makes no difference.
     """
-    runs = with_traffic(known.filter("is_member"), fits).filter(
-        (pl.col("nic_gigabytes_per_second") > 0) & (pl.col("scale_out_bytes") > 0)
+    runs = (
+        with_traffic(known.filter("is_member"), fits)
+        .filter((pl.col("nic_gigabytes_per_second") > 0) & (pl.col("scale_out_bytes") > 0))
+        .with_columns(software=pl.coalesce(pl.col("framework").replace("", None), "software_round"))
     )
     references = _references(runs)
     ratio = pl.col("nic_gigabytes_per_second") / pl.col("reference_nic_gigabytes_per_second")
@@ -126,7 +129,7 @@ def natural_experiments(known: pl.DataFrame, fits: pl.DataFrame) -> pl.DataFrame
             tolerance_percent=pl.max_horizontal(
                 pl.lit(LEAST_TOLERANCE_PERCENT), pl.col("leave_one_out_worst_percent").fill_null(0.0)
             ),
-            is_same_software=pl.col("software_round") == pl.col("reference_software_round"),
+            is_same_software=pl.col("software") == pl.col("reference_software"),
         )
         .with_columns(gap=(pl.col("measured_change_percent") - pl.col("window_change_percent")).abs())
         .with_columns(verdict=_experiment_verdict())
@@ -154,8 +157,8 @@ def _sent(runs: pl.DataFrame, parameter_bytes: int) -> pl.DataFrame:
 
 def _references(runs: pl.DataFrame) -> pl.DataFrame:
     """Return what the results of one NIC tell: parameters of their fit, its error, and which results they are."""
-    keys = [*_ALIKE, "software_round", "nic_gigabytes_per_second"]
-    grouped = runs.with_columns(family=pl.format("{}/{}", "family", "nic_gigabytes_per_second"))
+    keys = [*_ALIKE, "software", "nic_gigabytes_per_second"]
+    grouped = runs.with_columns(family=pl.concat_str([pl.col(name).cast(pl.String) for name in keys], separator="\n"))
     fits = calibration.fit(grouped.select(
         "family", "member", "pipeline_slots", "step_seconds", "data_parallel", "accelerator_count",
         "global_batch_size", "eval_seconds", "remainder_seconds",
@@ -169,7 +172,7 @@ def _references(runs: pl.DataFrame) -> pl.DataFrame:
         "leave_one_out_worst_percent",
         "reference_results",
         "reference_count",
-        reference_software_round="software_round",
+        reference_software="software",
         reference_nic_gigabytes_per_second="nic_gigabytes_per_second",
     )
 
@@ -235,7 +238,7 @@ def _experiment_verdict() -> pl.Expr:
 
 def _experiment_explanation() -> pl.Expr:
     software = pl.when("is_same_software").then(pl.lit("")).otherwise(
-        pl.format(" Their software is of {}, its own of {}.", "reference_software_round", "software_round")
+        pl.format(" Their software is {}, its own {}.", "reference_software", "software")
     )  # fmt: skip
     told = pl.format(
         "With {} GB/s in place of {} the step is {} % off what {} other result(s) give; the window model has {} %.",

@@ -29,7 +29,7 @@ _VARIED = [
 ]
 """What a candidate takes over from its target."""
 
-_TARGETS_AT_ONCE = 32
+_CANDIDATES_AT_ONCE = 250_000
 """A target has thousands of candidates, of large batches tens of thousands: all at once would not fit in memory."""
 
 
@@ -46,8 +46,20 @@ def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> p
     Returns:
         `target, data_parallel, global_batch_size, predicted_minutes`; no row where no batch meets the target.
     """
-    parts = [_least_replicas(some, expected_progress) for some in runs.iter_slices(_TARGETS_AT_ONCE)]
+    parts = [_least_replicas(some, expected_progress) for some in _portions(runs)]
     return pl.concat(parts or [_least_replicas(runs, expected_progress)])
+
+
+def _portions(runs: pl.DataFrame) -> list[pl.DataFrame]:
+    """Split targets into portions of about so many candidates.
+
+    Pairs of replicas and micro-batches whose product lies between two batches are about as many as batches between
+    them times the logarithm of the larger.
+    """
+    most = pl.col("batch_most") / pl.col("micro_batch")
+    candidates = (most - pl.col("batch_least") / pl.col("micro_batch") + 1) * (most.log() + 1)
+    portion = (candidates.cum_sum() / _CANDIDATES_AT_ONCE).floor()
+    return runs.with_columns(_portion=portion).partition_by("_portion", maintain_order=True, include_key=False)
 
 
 def _least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from functools import cache
 import polars as pl
 import pytest
 
-from pipelines.modelling import bandwidth, flops, parallelism, peaks, step_time, traffic, workloads
+from pipelines.modelling import bandwidth, calibration, flops, parallelism, peaks, step_time, traffic, workloads
 from pipelines.parsing.spec_sheets.registry import read_registry
 from pipelines.reconciling.facts import reconcile_facts
 from pipelines.sources.registry import registry_files
@@ -222,3 +222,54 @@ def test_parallelism_of_the_llama3_herd(
     )
     assert parallelism.require_world(row).height == 1
     assert data * batch * sequence == 16_777_216
+
+
+# accelerators, DP, batch, seconds: GB200 runs of DeepSeek-V3 by one submitter in training-v6.0, TP2 PP4 VP4 EP32;
+# the last steps of NVIDIA/results/tyche-hsg_ngpu*_ngc26.04_nemo/deepseekv3_671b/result_0.txt
+MIXTURE = [(512, 64, 15_360, 30.73), (2048, 256, 15_360, 9.06), (4096, 512, 16_384, 5.386), (8192, 1024, 16_384, 3.456)]
+
+
+def test_two_parameters_hold_for_a_mixture_of_one_submitter() -> None:
+    members = pl.DataFrame(
+        [
+            {
+                "family": "f",
+                "member": str(count),
+                "accelerator_count": count,
+                "data_parallel": data,
+                "global_batch_size": batch,
+                "pipeline_slots": batch / data + 3 / 4,
+                "step_seconds": seconds,
+                "eval_seconds": 1.0,
+                "remainder_seconds": 0.0,
+            }
+            for count, data, batch, seconds in MIXTURE
+        ]
+    )
+    fit = calibration.fit(members.lazy()).collect().row(0, named=True)
+    assert fit["leave_one_out_mape_percent"] < 4
+    assert abs(fit["largest_held_out_error_percent"]) < 4
+    assert fit["linear_baseline_error_percent"] < -40, "linear scaling from 512 to 8,192 would be off by half"
+
+
+def test_experts_of_those_runs_stay_in_the_rack_and_their_pipeline_does_not() -> None:
+    model = workloads.frame().filter(benchmark="deepseekv3_671b")
+    rows = [
+        {
+            "accelerator_count": count,
+            "data_parallel": data,
+            "global_batch_size": batch,
+            "tensor_parallel": 2,
+            "context_parallel": 1,
+            "pipeline_parallel": 4,
+            "virtual_pipeline": 4,
+            "expert_parallel": 32,
+            "micro_batch": 1,
+            "domain_accelerators": 64,
+        }
+        for count, data, batch, _ in MIXTURE
+    ]
+    sent = traffic.traffic(pl.DataFrame(rows).join(model, how="cross"))
+    assert sent["expert_scale_up_share"].to_list() == [1.0] * 4
+    assert sent["pipeline_scale_up_share"].to_list() == [0.0] * 4
+    assert (sent["expert_bytes"] > sent["tensor_bytes"]).all()

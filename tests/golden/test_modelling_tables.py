@@ -7,11 +7,15 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pipelines.modelling import calibration
+from pipelines.reconciling.members import language_model_results
 from pipelines.reconciling.modelled import MODELLED, modelling_tables
+from pipelines.reconciling.networks import natural_experiments
 from pipelines.schemas import table
 from pipelines.scoring.rcp import expected_progress
 
 HEADLINE = "training-v5.0/IBM+CoreWeave+NVIDIA/carina_ngpu2496_ngc25.04_nemo/llama31_405b"
+FACTS = ("results", "runs_core", "runs_mart", "launches", "systems", "accelerators")
 Tables = dict[str, pl.DataFrame]
 
 
@@ -142,6 +146,33 @@ def test_which_tier_and_collective_bind(tables: Tables) -> None:
     assert (headline["binding_tier"], headline["binding_collective"]) == ("scale_up", "tensor, scale_up")
     assert headline["exposed_collective"] == "gradient_reduction"
     assert (largest["binding_tier"], largest["binding_collective"]) == ("scale_out", "data, scale_out")
+
+
+def test_a_faster_network_gained_nothing(tables: Tables, language_model_facts: Tables) -> None:
+    """8,192 GB200 FP4 of training-v6.0, the same software on 800 Gb/s NICs: 1.296 s a step of 1,024 samples.
+
+    Its log: Azure/results/2048xAzure_GB200/llama31_405b/result_0.txt of that round, steps 310 to 323.
+    """
+    facts = {name: language_model_facts[name] for name in FACTS}
+    known = language_model_results(**facts, expected_progress=expected_progress)
+    later = known.filter(pl.col("result_id").str.contains("hsg_ngpu5120_ngc25.09_nemo/llama31_405b")).with_columns(
+        result_id=pl.lit("training-v6.0/Azure/2048xAzure_GB200/llama31_405b"),
+        software_round=pl.lit("training-v6.0"),
+        accelerator_count=pl.lit(8192, pl.Int64),
+        data_parallel=pl.lit(128, pl.Int64),
+        global_batch_size=pl.lit(1024, pl.Int64),
+        pipeline_slots=pl.lit(8 + 7 / 8),
+        step_seconds=pl.lit(1.296),
+        nic_available_gigabytes_per_second=pl.lit(100.0),
+        family=pl.lit("later"),
+        member=pl.lit("later"),
+    )
+    both = pl.concat([known, later])
+    fits = calibration.fit(both.filter("is_member").lazy()).collect()
+    first = natural_experiments(both, fits).row(0, named=True)
+    assert (first["verdict"], first["is_same_software"], first["reference_count"]) == ("contradicts", True, 3)
+    assert first["measured_change_percent"] == pytest.approx(0.1, abs=0.1)
+    assert first["window_change_percent"] == pytest.approx(-12, abs=0.5)
 
 
 def test_pipeline_inside_the_rack_halves_what_the_network_carries(tables: Tables) -> None:

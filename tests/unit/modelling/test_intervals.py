@@ -71,3 +71,35 @@ def test_nested_intervals_cover_what_they_claim(scatter: float, least: float) ->
     held_out = calibration.hold_out_each(members.lazy()).collect().join(measured, on="member").join(widths, on="member")
     covered = held_out.select((error.abs() <= pl.col("half_width")).mean()).item()
     assert covered >= least
+
+
+def test_intervals_of_one_step_time_cover_what_they_claim() -> None:
+    """Families of eight results of one size and layout, whose steps scatter by 4 %."""
+    rng = np.random.default_rng(20251112)
+    families, size = 400, 8
+    members = pl.DataFrame(
+        {
+            "family": np.repeat([f"f{place:03}" for place in range(families)], size),
+            "member": [f"{place}" for place in range(families * size)],
+            "step_seconds": 1.5 * (1 + rng.normal(0, 0.04, families * size)),
+        }
+    ).with_columns(
+        pipeline_slots=pl.lit(1.0),
+        data_parallel=pl.lit(8),
+        eval_seconds=pl.lit(None, dtype=pl.Float64),
+        remainder_seconds=pl.lit(None, dtype=pl.Float64),
+    )
+    error = calibration.percent_error(
+        calibration.calibrated_step_seconds(pl.col("pipeline_slots")), pl.col("step_seconds")
+    )
+    measured = members.select("member", "pipeline_slots", "step_seconds")
+    widths = (
+        calibration.hold_out_pairs(members.lazy())
+        .collect()
+        .join(measured, left_on="tested", right_on="member")
+        .group_by("member")
+        .agg(half_width=intervals.half_width_percent(error))
+    )
+    held_out = calibration.hold_out_each(members.lazy()).collect().join(measured, on="member").join(widths, on="member")
+    covered = held_out.select((error.abs() <= pl.col("half_width")).mean()).item()
+    assert 0.94 <= covered <= 0.999

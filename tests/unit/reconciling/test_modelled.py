@@ -146,7 +146,15 @@ def test_contradicting_pairs_come_first_and_other_software_is_told() -> None:
     assert gaps[0] > gaps[1]
     later = listed.filter(pl.col("result_id").str.contains("/later/")).row(0, named=True)
     assert not later["is_same_software"]
-    assert "Their software is of training-v5.0" in later["explanation"]
+    assert "Their software is training-v5.0, its own training-v5.1." in later["explanation"]
+
+
+def test_one_release_of_a_framework_is_one_software_whatever_the_round() -> None:
+    fast = _with_nic("fast", (64, 2), 100.0, round="training-v6.0")
+    results = [replace(one, description=one.description | {"framework": "Release 25.09"}) for one in (*REFERENCE, fast)]
+    told = Told(results)
+    first = natural_experiments(told.known, told.fits).row(0, named=True)
+    assert (first["verdict"], first["software"], first["is_same_software"]) == ("contradicts", "Release 25.09", True)
 
 
 def test_equal_networks_and_steps_inside_a_domain_are_no_experiment() -> None:
