@@ -115,7 +115,7 @@ def scaling(runs: pl.DataFrame, benchmark: str) -> Figure:
         .sort("accelerator", "precision", "accelerator_count", "result_id", nulls_last=True)
     )
     drawn = shown.with_columns(pl.col("accelerator").fill_null("not known"), pl.col("precision").fill_null("not known"))
-    sizes = shown["accelerator_count"]
+    least, most = (_number(size) for size in (shown["accelerator_count"].min(), shown["accelerator_count"].max()))
     predicted = shown.filter(pl.col("predicted_minutes").is_not_null())
     x = alt.X("accelerator_count:Q", title="accelerators", scale=_log(_limits(shown, "accelerator_count")))
     scale = _log(_limits(shown, "score_minutes", "predicted_low_minutes", "predicted_high_minutes"))
@@ -147,7 +147,7 @@ def scaling(runs: pl.DataFrame, benchmark: str) -> Figure:
         f"({fastest['round']}); the model tells {predicted.height} of {shown.height} results",
         "Marks: reported scores in minutes. Lines: the model, each result held out; bars: its interval. "
         "Both axes are logarithmic.",
-        f"Scores of {counted(shown.height, 'result')} on {_number(sizes.min()):,.0f} to {_number(sizes.max()):,.0f} accelerators.",
+        f"Scores of {counted(shown.height, 'result')} on {least:,.0f} to {most:,.0f} accelerators.",
         layers,
         shown,
         height=400,

@@ -86,14 +86,16 @@
   const search = element("input", { type: "search", id: "search", autocomplete: "off" });
   let typing;
   search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => go({ q: search.value, page: "" }), 150); });
-  const filters = element("div", { class: "filters", role: "search" }, element("label", {}, "Search in all columns", search));
+  const filters = element("div", { class: "filters", role: "search" });
+  const field = (label, control) => filters.append(element("div", { class: "field" }, element("label", { for: control.id }, label), control));
+  field("Search in all columns", search);
   const selects = grid.filters.map((name) => {
     const column = columns.get(name), counts = new Map();
     for (const row of grid.rows) { const value = String(row[column.at] ?? "–"); counts.set(value, (counts.get(value) || 0) + 1); }
-    const select = element("select", { "data-filter": name }, new Option("all", ""));
+    const select = element("select", { id: `filter-${name}`, "data-filter": name }, new Option("all", ""));
     for (const value of [...counts.keys()].sort(new Intl.Collator("en", { numeric: true }).compare)) select.append(new Option(`${value.replaceAll("_", " ")} (${counts.get(value)})`, value));
     select.addEventListener("change", () => go({ [name]: select.value, page: "" }));
-    filters.append(element("label", {}, column.label, select));
+    field(column.label, select);
     return select;
   });
 
