@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from pipelines.assets.tables import asset_key
-from pipelines.quality.consistency import SCORE_FOLLOWS_FROM_RUNS
+from pipelines.quality.consistency import OWN_CHECKS
 from pipelines.quality.suites import CHECKS
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas.core import SEVERITIES
@@ -16,8 +16,9 @@ NOTHING_BLOCKS = "nothing_blocks_publishing"
 FINDINGS_BY_SEVERITY = "findings_by_severity"
 
 _CHECKED = {(check.table, check.name): check.meaning for check in CHECKS} | {
-    (SCORE_FOLLOWS_FROM_RUNS.table, SCORE_FOLLOWS_FROM_RUNS.name): SCORE_FOLLOWS_FROM_RUNS.meaning
+    (own.table, own.name): own.meaning for own in OWN_CHECKS
 }
+_ON_FINDINGS = dg.AssetCheckKey(asset_key("mart.findings"), NOTHING_BLOCKS)
 _SEVERITY = {"error": dg.AssetCheckSeverity.ERROR, "warning": dg.AssetCheckSeverity.WARN}
 
 
@@ -48,9 +49,16 @@ def _specs() -> list[dg.AssetCheckSpec]:
     return of_tables + findings
 
 
-@dg.multi_asset_check(specs=_specs(), name="checks_of_answers")
-def checks_of_answers(workshop: dg.ResourceParam[Workshop]) -> Iterator[dg.AssetCheckResult]:
-    """Show the outcomes of the last run of the suites on the tables that they are about."""
+@dg.multi_asset_check(specs=_specs(), name="checks_of_answers", can_subset=True)
+def checks_of_answers(
+    context: dg.AssetCheckExecutionContext, workshop: dg.ResourceParam[Workshop]
+) -> Iterator[dg.AssetCheckResult]:
+    """Show the outcomes of the last run of the suites on the tables that they are about.
+
+    Where `core` tables of a round run alone there are no outcomes yet: they come with the answers.
+    """
+    if _ON_FINDINGS not in context.selected_asset_check_keys:
+        return
     outcomes = workshop.lake.read("mart.checks").to_dicts()
     known = [outcome for outcome in outcomes if (outcome["table"], outcome["name"]) in _CHECKED]
     yield from (_result(outcome) for outcome in known)

@@ -23,7 +23,11 @@ refresh_round = dg.define_asset_job(
 
 refresh_answers = dg.define_asset_job(
     REFRESH_ANSWERS,
-    selection=dg.AssetSelection.assets(*MART_ASSETS) | dg.AssetSelection.groups(WAREHOUSE_GROUP),
+    selection=(
+        dg.AssetSelection.assets(*MART_ASSETS)
+        | dg.AssetSelection.groups(WAREHOUSE_GROUP)
+        | dg.AssetSelection.checks(checks_of_answers)
+    ),
     description="Scores, reconciles and checks all rounds again and publishes the warehouse.",
 )
 

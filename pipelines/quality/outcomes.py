@@ -35,6 +35,8 @@ class Check:
     """Makes the Great Expectations object; called only when the suite runs, since the import takes seconds."""
     shown: tuple[str, ...]
     """Columns that let a person recognise an offending row and see why it offends."""
+    rows_are_findings: bool = False
+    """Whether each offending row is a finding of its own, so that the check need not be told as one as well."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ Severity error: our own arithmetic cannot give this, so nothing may be published
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from pipelines.quality.audit_checks import AUDIT_CHECKS
+from pipelines.quality.expectations.built_in import built_in
 from pipelines.quality.expectations.whole_racks import expect_whole_racks
 from pipelines.quality.outcomes import Check
 
@@ -17,15 +16,6 @@ LARGEST_CREDIBLE_RCP_FACTOR = 1.25
 
 LARGEST_CREDIBLE_MINUTES = 10_000.0
 """A week of training; the longest score of the surveyed rounds is under a tenth of it."""
-
-
-def _built_in(name: str, **settings: Any) -> Callable[[], Any]:
-    def build() -> Any:
-        import great_expectations.expectations as built_in
-
-        return getattr(built_in, name)(**settings)
-
-    return build
 
 
 _RACK_COLUMNS = (
@@ -49,24 +39,27 @@ _RACKS = (
         meaning="the accelerators fill whole racks, or less than one",
         expectation=lambda: expect_whole_racks()(column_list=["accelerator_count", "slots_per_rack"]),
         shown=_RACK_COLUMNS,
+        rows_are_findings=True,
     ),
     Check(
         name="racks_not_contradicted",
         table="mart.rack_audit",
         severity="warning",
         meaning="no submitter's rack count contradicts the accelerators",
-        expectation=_built_in("ExpectColumnValuesToNotBeInSet", column="verdict", value_set=["contradicted"]),
+        expectation=built_in("ExpectColumnValuesToNotBeInSet", column="verdict", value_set=["contradicted"]),
         shown=_RACK_COLUMNS,
+        rows_are_findings=True,
     ),
     Check(
         name="racks_have_the_slots",
         table="mart.rack_audit",
         severity="warning",
         meaning="the stated racks have at least as many slots as there are accelerators",
-        expectation=_built_in(
+        expectation=built_in(
             "ExpectColumnValuesToBeBetween", column="fill_fraction", min_value=0, max_value=1, strict_min=True
         ),
         shown=(*_RACK_COLUMNS, "fill_fraction"),
+        rows_are_findings=True,
     ),
 )
 
@@ -78,7 +71,7 @@ _RESULTS = (
         table="mart.results",
         severity="error",
         meaning=f"a score is above 0 and at most {LARGEST_CREDIBLE_MINUTES:,.0f} minutes",
-        expectation=_built_in(
+        expectation=built_in(
             "ExpectColumnValuesToBeBetween",
             column="score_minutes",
             min_value=0,
@@ -92,7 +85,7 @@ _RESULTS = (
         table="mart.results",
         severity="warning",
         meaning="a score is never below the clock time that it was made from",
-        expectation=_built_in(
+        expectation=built_in(
             "ExpectColumnPairValuesAToBeGreaterThanB",
             column_A="score_minutes",
             column_B="raw_minutes",
@@ -106,7 +99,7 @@ _RESULTS = (
         table="mart.results",
         severity="warning",
         meaning=f"a convergence factor lies between 1 and {LARGEST_CREDIBLE_RCP_FACTOR}",
-        expectation=_built_in(
+        expectation=built_in(
             "ExpectColumnValuesToBeBetween",
             column="rcp_factor",
             min_value=1,
@@ -119,7 +112,7 @@ _RESULTS = (
         table="mart.results",
         severity="error",
         meaning="no result counts more runs than it has",
-        expectation=_built_in(
+        expectation=built_in(
             "ExpectColumnPairValuesAToBeGreaterThanB",
             column_A="run_count",
             column_B="counted_run_count",
@@ -133,7 +126,7 @@ _RESULTS = (
         table="mart.results",
         severity="warning",
         meaning="the system of each result states how many accelerators it has",
-        expectation=_built_in("ExpectColumnValuesToNotBeNull", column="accelerator_count"),
+        expectation=built_in("ExpectColumnValuesToNotBeNull", column="accelerator_count"),
         shown=("result_id", "system_name", "accelerator_text"),
     ),
 )
@@ -144,7 +137,7 @@ _CALIBRATIONS = (
         table="mart.calibrations",
         severity="error",
         meaning="no family computes faster than the peak of its part: 0 < efficiency <= 1",
-        expectation=_built_in(
+        expectation=built_in(
             "ExpectColumnValuesToBeBetween", column="efficiency", min_value=0, strict_min=True, max_value=1
         ),
         shown=("family", "efficiency", "flops_convention", "peak_basis", "micro_batch_seconds"),
@@ -154,7 +147,7 @@ _CALIBRATIONS = (
         table="mart.calibrations",
         severity="warning",
         meaning="a family predicts its held-out members within 5 % on average",
-        expectation=_built_in("ExpectColumnValuesToBeBetween", column="leave_one_out_mape_percent", max_value=5),
+        expectation=built_in("ExpectColumnValuesToBeBetween", column="leave_one_out_mape_percent", max_value=5),
         shown=("family", "n", "leave_one_out_mape_percent", "largest_held_out_error_percent"),
     ),
 )
@@ -175,7 +168,7 @@ _RECONCILED = (
         table="mart.reconciled_runs",
         severity="error",
         meaning="a prediction lies inside its own interval",
-        expectation=_built_in(
+        expectation=built_in(
             "ExpectColumnPairValuesAToBeGreaterThanB",
             column_A="predicted_high_minutes",
             column_B="predicted_minutes",
@@ -189,10 +182,10 @@ _RECONCILED = (
         table="mart.reconciled_runs",
         severity="warning",
         meaning="a score is within 10 % of its held-out prediction",
-        expectation=_built_in("ExpectColumnValuesToBeBetween", column="residual_percent", min_value=-10, max_value=10),
+        expectation=built_in("ExpectColumnValuesToBeBetween", column="residual_percent", min_value=-10, max_value=10),
         shown=_RECONCILED_COLUMNS,
     ),
 )
 
-CHECKS: tuple[Check, ...] = (*_RACKS, *_RESULTS, *_CALIBRATIONS, *_RECONCILED)
+CHECKS: tuple[Check, ...] = (*_RACKS, *_RESULTS, *_CALIBRATIONS, *_RECONCILED, *AUDIT_CHECKS)
 """Every plausibility check, grouped by table."""

@@ -1,12 +1,18 @@
-"""Every finding in one table: what the parsers, the scores, the racks, the model and the checks leave to look at.
+"""Every finding in one table: what parsers, scores, audits, facts, the model and the checks leave to look at.
 
 What a station finds is its own to say; here it is put side by side, and what occurs many times is told once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import polars as pl
 
+from pipelines.reconciling.descriptions import description_findings
+from pipelines.reconciling.fact_findings import conflict_findings, part_findings
+from pipelines.reconciling.name_counts import name_findings
+from pipelines.reconciling.naming import name_list_findings
 from pipelines.schemas.core import SEVERITIES
 from pipelines.schemas.findings import findings_frame
 
@@ -28,6 +34,13 @@ def gather_findings(
     reconciled_runs: pl.DataFrame,
     claims_ledger: pl.DataFrame,
     checks: pl.DataFrame,
+    told_elsewhere: Set[tuple[str, str]],
+    systems: pl.DataFrame,
+    accelerators: pl.DataFrame,
+    fact_conflicts: pl.DataFrame,
+    names: pl.DataFrame,
+    name_counts: pl.DataFrame,
+    description_audit: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return `mart.findings`.
 
@@ -38,6 +51,14 @@ def gather_findings(
         reconciled_runs: `mart.reconciled_runs`.
         claims_ledger: `mart.claims_ledger`; those that are refuted, repeats of one claim told once.
         checks: `mart.checks`; those that failed or errored.
+        told_elsewhere: table and name of the checks whose offending rows are findings of their own; such a check is
+            told only where it errored.
+        systems: `core.systems`.
+        accelerators: `mart.accelerators`.
+        fact_conflicts: `mart.fact_conflicts`; those that nothing explains.
+        names: `mart.names`.
+        name_counts: `mart.name_counts`.
+        description_audit: `mart.description_audit`.
     """
     frames = [
         _parse_errors(parse_findings),
@@ -47,7 +68,12 @@ def gather_findings(
         _predictions(reconciled_runs),
         _networks(reconciled_runs),
         _claims(claims_ledger),
-        _checks(checks),
+        name_list_findings(names),
+        name_findings(name_counts),
+        description_findings(description_audit),
+        part_findings(systems, accelerators),
+        conflict_findings(fact_conflicts),
+        _checks(checks, told_elsewhere),
     ]
     return pl.concat(frames).sort("finding_id")
 
@@ -152,8 +178,10 @@ def _claims(ledger: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _checks(checks: pl.DataFrame) -> pl.DataFrame:
-    told = checks.filter(pl.col("status") != "passed")
+def _checks(checks: pl.DataFrame, told_elsewhere: Set[tuple[str, str]]) -> pl.DataFrame:
+    elsewhere = pl.DataFrame(sorted(told_elsewhere), schema={"table": pl.String, "name": pl.String}, orient="row")
+    by_row = checks.filter(pl.col("status") == "failed").join(elsewhere, on=["table", "name"], how="semi")
+    told = checks.filter(pl.col("status") != "passed").join(by_row, on=["table", "name"], how="anti")
     return findings_frame(
         told.with_columns(
             kind=pl.format("check.{}", "name"),

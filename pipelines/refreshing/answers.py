@@ -13,6 +13,7 @@ import polars as pl
 from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake
 from pipelines.refreshing.code_versions import code_version
+from pipelines.refreshing.quarantine import QUARANTINE, quarantine_inputs, read_quarantine
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import table
 from pipelines.schemas.mart import Findings
@@ -38,6 +39,8 @@ class Station:
     rooms: tuple[str, ...]
     """Packages and modules whose code decides what comes out, beside the schemas."""
     compute: Callable[[Frames], Answers]
+    sees_quarantine: bool = False
+    """Whether it is also given the rows of every table that broke a rule, as `quarantine`."""
 
     @property
     def code_version(self) -> str:
@@ -61,17 +64,20 @@ def is_fresh(lake: Lake, station: Station) -> bool:
 
 def inputs_of(lake: Lake, station: Station) -> dict[str, str]:
     """Return the SHA-256 of every partition that the station reads; one without a manifest counts as changed."""
-    return {
+    inputs = {
         f"{name}/{partition}": manifest.sha256 if manifest else "unknown"
         for name in station.reads
         for partition in lake.partitions(name)
         for manifest in [lake.manifest(name, partition if table(name).by_round else None)]
     }
+    return inputs | (quarantine_inputs(lake) if station.sees_quarantine else {})
 
 
 def _run(lake: Lake, station: Station) -> None:
     inputs = inputs_of(lake, station)
     frames = {name: lake.read(name).sort(table(name).schema.primary_key()) for name in station.reads}
+    if station.sees_quarantine:
+        frames[QUARANTINE] = read_quarantine(lake)
     answers = station.compute(frames)
     for name in station.writes:
         lake.write(name, answers.tables[name], inputs=inputs, code_version=station.code_version)

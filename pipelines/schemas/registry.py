@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.schemas import core, facts_core, facts_mart, inference, mart, modelling_mart, raw
+from pipelines.schemas import audits_mart, core, facts_core, facts_mart, inference, mart, modelling_mart, raw
 
 if TYPE_CHECKING:
     import dataframely as dy
@@ -63,6 +63,10 @@ _ALL = (
     Table("mart.platforms", facts_mart.Platforms, by_round=False),
     Table("mart.resolved_facts", facts_mart.ResolvedFacts, by_round=False),
     Table("mart.fact_conflicts", facts_mart.FactConflicts, by_round=False),
+    Table("mart.names", audits_mart.Names, by_round=False),
+    Table("mart.name_counts", audits_mart.NameCounts, by_round=False),
+    Table("mart.description_audit", audits_mart.DescriptionAudit, by_round=False),
+    Table("mart.comparability", audits_mart.Comparability, by_round=False),
     Table("mart.rack_audit", mart.RackAudit, by_round=False),
     Table("mart.calibrations", mart.Calibrations, by_round=False),
     Table("mart.reconciled_runs", mart.ReconciledRuns, by_round=False),

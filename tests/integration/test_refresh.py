@@ -41,7 +41,9 @@ def test_a_tarball_becomes_scores_racks_findings_and_a_warehouse(
     assert (rack["accelerator_count"], rack["racks_stated"], rack["active_per_rack"]) == (2496, 39, 64)
     (check,) = lake.read("mart.checks").filter(name="whole_racks").to_dicts()
     assert (check["status"], check["failed_count"], check["is_blocking"]) == ("failed", 1, False)
-    assert "check.whole_racks" in lake.read("mart.findings")["kind"].to_list()
+    kinds = lake.read("mart.findings")["kind"].to_list()
+    assert "racks.explained" in kinds, "the row is told once, as a finding of its own"
+    assert "check.whole_racks" not in kinds
     answer = query(workshop.settings.warehouse, "SELECT score_minutes FROM mart.results")
     assert answer.rows() == [(result["score_minutes"],)]
     about = dict(query(workshop.settings.warehouse, "FROM about").rows())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import polars as pl
@@ -16,7 +17,7 @@ def table(name: str, *rows: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=TABLES[name].schema.create_empty().schema)
 
 
-def gather(**frames: pl.DataFrame) -> pl.DataFrame:
+def gather(told_elsewhere: Set[tuple[str, str]] = frozenset(), **frames: pl.DataFrame) -> pl.DataFrame:
     given = {
         "parse_findings": findings_frame([]),
         "scoring_findings": Findings.create_empty(),
@@ -24,8 +25,19 @@ def gather(**frames: pl.DataFrame) -> pl.DataFrame:
         "reconciled_runs": table("mart.reconciled_runs"),
         "claims_ledger": table("mart.claims_ledger"),
         "checks": table("mart.checks"),
+        **{
+            name.partition(".")[2]: table(name)
+            for name in (
+                "core.systems",
+                "mart.accelerators",
+                "mart.fact_conflicts",
+                "mart.names",
+                "mart.name_counts",
+                "mart.description_audit",
+            )
+        },
     }
-    return Findings.validate(gather_findings(**{**given, **frames}))
+    return Findings.validate(gather_findings(told_elsewhere=told_elsewhere, **{**given, **frames}))
 
 
 def parse_finding(path: str, **other: Any) -> ParseFinding:
@@ -169,6 +181,48 @@ def test_checks_that_did_not_pass_are_told_and_one_that_broke_is_an_error() -> N
         ("check.b", "warning", "2 rows that do not"),
         ("check.c", "error", None),
     ]
+    elsewhere = {("mart.results", "b"), ("mart.results", "c")}
+    checks = table("mart.checks", check("b", "failed"), check("c", "errored"))
+    assert gather(elsewhere, checks=checks)["kind"].to_list() == ["check.c"]
+
+
+def test_facts_are_told_where_nothing_explains_them_and_where_there_are_none() -> None:
+    def conflict(source: str, value: float, explained_by: str = "unexplained") -> dict[str, Any]:
+        return {
+            "subject": "Part 1",
+            "metric": "bf16_dense_teraflops",
+            "source": source,
+            "locator": "row 1",
+            "value": value,
+            "resolved_value": 1000.0,
+            "resolved_source": "vendor-page",
+            "unit": "TFLOP/s",
+            "ratio": value / 1000,
+            "explained_by": explained_by,
+        }
+
+    rows = gather(
+        systems=table("core.systems", {"round": "training-v9.0", "accelerator": "Part 2"}, {"round": "training-v9.0"}),
+        accelerators=table(
+            "mart.accelerators",
+            {"accelerator": "Part 1", "fact_count": 3},
+            {"accelerator": "Part 2", "fact_count": 0},
+            {"accelerator": "Part 3", "fact_count": 0},
+        ),
+        fact_conflicts=table(
+            "mart.fact_conflicts",
+            conflict("a", 1200.0),
+            conflict("b", 1500.0),
+            conflict("c", 2000.0, "density"),
+        ),
+    ).to_dicts()
+    assert [(row["finding_id"], row["severity"]) for row in rows] == [
+        ("facts.none:Part 2", "info"),
+        ("facts.unexplained:Part 1/bf16_dense_teraflops", "info"),
+    ]
+    assert rows[0]["explanation"].startswith("1 system uses Part 2, which is known by name only")
+    assert "a factor of 1.2 to 1.5 on bf16_dense_teraflops of Part 1" in rows[1]["explanation"]
+    assert (rows[1]["expected"], rows[1]["found"]) == ("1000 TFLOP/s by vendor-page", "1200 by a; 1500 by b")
 
 
 def test_findings_of_scoring_pass_through() -> None:
