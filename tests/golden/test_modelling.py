@@ -133,6 +133,25 @@ def test_utilisation_at_the_precision_of_the_run_is_at_most_one() -> None:
     assert shares.is_between(0, 1, closed="right").all()
 
 
+def test_a_published_rate_counts_the_whole_attention_and_every_step() -> None:
+    """1,829 TFLOPS were published for 2,496: 5.874 s is the mean of all steps of its three logs, none left out."""
+    run = _runs("carina2496")
+    full = run.select(flops.achieved_tflops(pl.lit(5.87403), "full")).item()
+    assert full == pytest.approx(1830.6, abs=0.2)
+    assert full == pytest.approx(1829, rel=1e-3)
+    assert run.select(flops.achieved_tflops(pl.col("step_seconds"))).item() == pytest.approx(1775.5, abs=0.1)
+
+
+def test_small_domains_are_slower_than_the_fit_of_large_ones() -> None:
+    """B200 in nodes of 8 against the fit of GB200 in racks, confounded with site, software and power."""
+    fit = {"micro_batch_seconds": pl.lit(0.1683617), "fixed_seconds": pl.lit(0.2711510)}
+    runs = _runs("hpg256", "hpg448").with_columns(**fit)
+    predicted = runs.select(step_time.step_seconds(step_time.pipeline_slots())).to_series()
+    assert predicted.to_list() == pytest.approx([24.66] * 2, abs=5e-3)
+    slower = (runs["step_seconds"] / predicted - 1).to_list()
+    assert slower == pytest.approx([0.121, 0.1345], abs=1e-3)
+
+
 @pytest.mark.parametrize(("name", "expected"), [("carina512", 0.3838), ("eos512", 0.4325), ("hsg2560", 0.2747)])
 def test_efficiency_of_a_micro_batch(name: str, expected: float) -> None:
     run = _runs(name).with_columns(replica_accelerator_count=parallelism.replica_accelerators())
@@ -201,15 +220,23 @@ def test_strong_scaling(base: str, name: str, measured: float, modelled: float |
 
 
 @pytest.mark.parametrize(
-    ("accelerators", "tensor", "context", "pipeline", "data", "sequence", "batch"),
+    ("accelerators", "tensor", "context", "pipeline", "data", "sequence", "batch", "tflops", "utilisation"),
     [
-        (8192, 8, 1, 16, 64, 8192, 32),
-        (16384, 8, 1, 16, 128, 8192, 16),
-        (16384, 8, 16, 16, 8, 131_072, 16),
+        (8192, 8, 1, 16, 64, 8192, 32, 430, 0.435),
+        (16384, 8, 1, 16, 128, 8192, 16, 400, 0.404),
+        (16384, 8, 16, 16, 8, 131_072, 16, 380, 0.384),
     ],
 )
 def test_parallelism_of_the_llama3_herd(
-    accelerators: int, tensor: int, context: int, pipeline: int, data: int, sequence: int, batch: int
+    accelerators: int,
+    tensor: int,
+    context: int,
+    pipeline: int,
+    data: int,
+    sequence: int,
+    batch: int,
+    tflops: int,
+    utilisation: float,
 ) -> None:
     row = pl.DataFrame(
         {
@@ -222,6 +249,8 @@ def test_parallelism_of_the_llama3_herd(
     )
     assert parallelism.require_world(row).height == 1
     assert data * batch * sequence == 16_777_216
+    peak = _peaks().filter(accelerator=H100, precision="bf16").item(0, "peak_tflops")
+    assert tflops / peak == pytest.approx(utilisation, abs=1e-3)
 
 
 # accelerators, DP, batch, seconds: GB200 runs of DeepSeek-V3 by one submitter in training-v6.0, TP2 PP4 VP4 EP32;
