@@ -1,0 +1,75 @@
+"""Processor time and peak memory, of a call in this process or of a whole command."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one finished command used."""
+
+    user_seconds: float
+    processor_seconds: float
+    wall_seconds: float
+    peak_megabytes: float
+
+
+def median_processor_seconds(call: Callable[[], object], runs: int = 5) -> float:
+    """Return the median processor time of a call, after one call that is not counted."""
+    call()
+    return statistics.median(_processor_seconds(call) for _ in range(runs))
+
+
+def _processor_seconds(call: Callable[[], object]) -> float:
+    started = time.process_time()
+    call()
+    return time.process_time() - started
+
+
+def run(command: Sequence[str | Path], *, cores: set[int] | None = None, **environment: str) -> Usage:
+    """Run a command to its end and return what it and its children used.
+
+    Raises:
+        RuntimeError: the command failed; the message holds the end of what it said.
+    """
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **environment},
+        preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None,
+    )
+    assert process.stdout is not None
+    said = process.stdout.read()
+    process.stdout.close()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said.decode(errors='replace')[-2000:]}")
+    return Usage(used.ru_utime, used.ru_utime + used.ru_stime, time.perf_counter() - started, used.ru_maxrss / 1000)
+
+
+def median_usage(command: Sequence[str | Path], runs: int = 5, **environment: str) -> Usage:
+    """Return the medians of several runs of a command, after one that is not counted."""
+    run(command, **environment)
+    usages = [run(command, **environment) for _ in range(runs)]
+    return Usage(
+        *(
+            statistics.median(getattr(usage, name) for usage in usages)
+            for name in ("user_seconds", "processor_seconds", "wall_seconds", "peak_megabytes")
+        )
+    )
+
+
+def python(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module of this repository with this interpreter."""
+    return [sys.executable, "-m", module, *arguments]

@@ -1,0 +1,49 @@
+"""Parse rate and peak memory in a process of its own: `python -m tests.bench.parsing ROUND rate|memory|base`."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Iterable
+
+from pipelines.parsing.published import PublishedFile
+from pipelines.parsing.result_logs import parse_result_log_batches
+from tests.bench.corpus import files, result_logs
+from tests.bench.measuring import median_processor_seconds
+
+
+def parse(logs: Iterable[PublishedFile]) -> int:
+    """Read every log to frames of runs, evaluations and steps; return the number of events."""
+    return sum(int(batch.runs["event_count"].sum()) for batch in parse_result_log_batches(iter(logs)))
+
+
+def rate(round_name: str) -> dict[str, float]:
+    """Measure from bytes in memory to frames, for all logs and for every other one."""
+    logs = result_logs(round_name)
+    half = logs[::2]
+    return {
+        "bytes": sum(len(log.content) for log in logs),
+        "events": parse(logs),
+        "seconds": median_processor_seconds(lambda: parse(logs)),
+        "half_bytes": sum(len(log.content) for log in half),
+        "half_seconds": median_processor_seconds(lambda: parse(half)),
+        "find_seconds": median_processor_seconds(lambda: [log.content.count(b":::MLLOG") for log in logs]),
+    }
+
+
+def memory(round_name: str, *, is_parsing: bool) -> dict[str, float]:
+    """Measure the peak of a process that streams the archive, with or without parsing what comes."""
+    logs = files(round_name, {"result_log"})
+    _ = parse(logs) if is_parsing else sum(len(log.content) for log in logs)
+    return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000}
+
+
+def main(round_name: str, what: str) -> None:
+    """Print what was measured as JSON."""
+    measured = rate(round_name) if what == "rate" else memory(round_name, is_parsing=what == "memory")
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
