@@ -208,6 +208,24 @@ def claims(
         raise typer.Exit(check_claims_of(document, media, form))
 
 
+@app.command(epilog=_examples("rackrecon release", "rackrecon release --output /srv/releases"))
+def release(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Folder of all releases; default <data>/releases."),
+    ] = None,
+    version: Annotated[
+        str | None,
+        typer.Option("--version", metavar="YYYY.MM.DD", help="Default: the day the newest source was read."),
+    ] = None,
+) -> None:
+    """Write every table as Parquet, CSV and DuckDB into a versioned folder, with its description and attribution."""
+    with guarded():
+        from pipelines._cli.release import release_lake
+
+        release_lake(output, version)
+
+
 @app.command()
 def snapshot(
     output: Annotated[
