@@ -1,6 +1,7 @@
 """The checks of `mart` in Dagster: what `mart.checks` holds, shown on the asset that each check is about."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from pipelines.schemas.core import SEVERITIES
 
 NOTHING_BLOCKS = "nothing_blocks_publishing"
 FINDINGS_BY_SEVERITY = "findings_by_severity"
+
+_LONGEST_CELL = 60
 
 _CHECKED = {(check.table, check.name): check.meaning for check in CHECKS} | {
     (own.table, own.name): own.meaning for own in OWN_CHECKS
@@ -73,7 +76,7 @@ def _result(outcome: dict[str, Any]) -> dg.AssetCheckResult:
         "rows_failed": outcome["failed_count"] or 0,
     }
     if outcome["rows"]:
-        metadata["rows"] = _rows_table(json.loads(outcome["rows"]))
+        metadata |= _rows_metadata(json.loads(outcome["rows"]))
     is_error = outcome["status"] == "errored"
     return dg.AssetCheckResult(
         asset_key=asset_key(outcome["table"]),
@@ -108,9 +111,32 @@ def _findings_by_severity(workshop: Workshop) -> dg.AssetCheckResult:
     )
 
 
-def _rows_table(rows: list[dict[str, Any]]) -> dg.TableMetadataValue:
+def _rows_metadata(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return rows as a table of their short columns; sentences, which a cell would squeeze, stand beside it."""
+    long = {name for name in rows[0] if any(len(str(row[name])) > _LONGEST_CELL for row in rows)}
+    short = [name for name in rows[0] if name not in long]
+    if not short:
+        return {"rows": dg.MetadataValue.json(rows)}
+    metadata: dict[str, Any] = {"rows": _rows_table(rows, short)}
+    if long:
+        lines = [_in_words(number, row, short, long) for number, row in enumerate(rows, start=1)]
+        metadata["rows_in_words"] = dg.MetadataValue.md("\n".join(lines))
+    return metadata
+
+
+def _in_words(number: int, row: dict[str, Any], short: list[str], long: set[str]) -> str:
+    named = ", ".join(_quoted(row[name]) for name in short if isinstance(row[name], str))
+    said = "; ".join(_quoted(row[name]) for name in row if name in long)
+    return f"{number}. {named}: {said}"
+
+
+def _quoted(value: Any) -> str:
+    """Return published text so that Markdown shows it and obeys nothing in it."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&-])", r"\\\1", " ".join(str(value).split()))
+
+
+def _rows_table(rows: list[dict[str, Any]], names: list[str]) -> dg.TableMetadataValue:
     """Return rows as a table of text and numbers, the only values that Dagster shows."""
-    names = list(rows[0])
     return dg.MetadataValue.table(
         [dg.TableRecord({name: _plain(row[name]) for name in names}) for row in rows],
         schema=dg.TableSchema([dg.TableColumn(name, _kind([row[name] for row in rows])) for name in names]),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from pipelines.assets.pictures import plots
 from pipelines.assets.tables import asset_spec, materialized, structure_result, structure_spec
 from pipelines.refreshing import answers
 from pipelines.refreshing.answers import Station
@@ -23,7 +24,7 @@ def _asset(station: Station) -> dg.AssetsDefinition:
     def run_station(workshop: dg.ResourceParam[Workshop]) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
         with workshop.exclusive():
             for name, manifest in answers.bring_up_to_date(workshop, station).items():
-                yield materialized(name, manifest)
+                yield materialized(name, manifest, **plots(workshop.lake, name))
                 yield structure_result(workshop.lake, name, manifest)
 
     return run_station

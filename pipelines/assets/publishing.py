@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from pipelines.assets.tables import asset_key
+from pipelines.assets.tables import CALENDAR_OF_ROUNDS, asset_key
 from pipelines.refreshing.publishing import publish
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import TABLES
@@ -15,6 +15,8 @@ WAREHOUSE_GROUP = "warehouse"
     group_name=WAREHOUSE_GROUP,
     deps=[asset_key(name) for name in TABLES],
     kinds={"duckdb"},
+    owners=["team:publishing"],
+    freshness_policy=CALENDAR_OF_ROUNDS,
     description="Every table, with views and macros, as one DuckDB file; built beside the old one and swapped in.",
 )
 def warehouse(workshop: dg.ResourceParam[Workshop]) -> dg.MaterializeResult[None]:

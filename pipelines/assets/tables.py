@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 import dagster as dg
 import dataframely as dy
 
+from pipelines.assets.lineage import column_lineage, tables_read
 from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake
+from pipelines.publishing.age import MONTHS
 from pipelines.schemas import Table, table
 
 ROUNDS = dg.DynamicPartitionsDefinition(name="rounds")
@@ -18,6 +22,15 @@ STRUCTURE = "structure"
 """Name of the check that every table has: did each row keep the schema's rules?"""
 
 _KIND_OF_LAYER = {"raw": {"parquet"}, "core": {"parquet", "polars"}, "mart": {"parquet", "polars"}}
+_OWNER_OF_LAYER = {"raw": "team:sources", "core": "team:parsing", "mart": "team:reconciling"}
+"""The room of the package whose people answer for a layer."""
+
+CALENDAR_OF_ROUNDS = dg.FreshnessPolicy.cron(
+    deadline_cron=f"0 0 8 {','.join(str(month % 12 + 1) for month in sorted(chain(*MONTHS.values())))} *",
+    lower_bound_delta=timedelta(days=37),
+    timezone="UTC",
+)
+"""A round appears in its month; a week after that month it should be here."""
 
 
 def asset_key(name: str) -> dg.AssetKey:
@@ -35,6 +48,8 @@ def asset_spec(name: str, reads: tuple[str, ...], code_version: str | None = Non
         group_name=entry.layer,
         description=_description(entry),
         kinds=_KIND_OF_LAYER[entry.layer],
+        owners=[_OWNER_OF_LAYER[entry.layer]],
+        freshness_policy=CALENDAR_OF_ROUNDS,
         metadata={
             "dagster/column_schema": column_schema(entry),
             "dagster/table_name": name,
@@ -65,6 +80,7 @@ def materialized(name: str, manifest: Manifest, **more: Any) -> dg.MaterializeRe
         asset_key=asset_key(name),
         metadata={
             "dagster/row_count": manifest.rows,
+            "dagster/column_lineage": column_lineage(name, tables_read(manifest.inputs)),
             "size_bytes": manifest.size_bytes,
             "rows_in_quarantine": manifest.quarantined_rows,
             "sha256": manifest.sha256,
