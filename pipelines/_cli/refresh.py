@@ -12,19 +12,33 @@ from pipelines._cli.messages import Exit, progress, say
 from pipelines.lake.locks import Holder
 from pipelines.publishing.age import age_line
 from pipelines.publishing.headline import headline
-from pipelines.refreshing.flow import ANSWERS, Part, Report, Runner, RunOutcome, known_rounds, last_read, refresh
+from pipelines.refreshing.flow import (
+    ANSWERS,
+    SPECIFICATIONS,
+    Part,
+    Report,
+    Runner,
+    RunOutcome,
+    known_rounds,
+    last_read,
+    listed_rounds,
+    refresh,
+)
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
 
 
-def refresh_and_report(paths: Sequence[str], rounds: Sequence[str]) -> int:
+def refresh_and_report(paths: Sequence[str], rounds: Sequence[str], *, is_live: bool = False) -> int:
     """Refresh and return the exit code."""
     settings = Settings.from_environment()
     workshop = Workshop(settings)
-    print(age_line(known_rounds(workshop), last_read(workshop), datetime.now(UTC).date()), flush=True)
+    today = datetime.now(UTC).date()
+    print(age_line(known_rounds(workshop), last_read(workshop), today, listed_rounds(workshop)), flush=True)
     with ExitStack() as stack:
         tell = stack.enter_context(progress())
         stack.enter_context(workshop.refreshing(on_wait=lambda holder: tell(_waiting(holder))))
+        if is_live:
+            stack.enter_context(workshop.asking_hosts(tell))
         runner = _RunnerWhenNeeded(workshop, stack)
         report = refresh(workshop, [Path(path) for path in paths], rounds, runner, tell)
     _print_parts(report)
@@ -43,6 +57,9 @@ class _RunnerWhenNeeded:
 
     def run_round(self, round_name: str) -> RunOutcome:
         return self._runner.run_round(round_name)
+
+    def run_sheets(self) -> RunOutcome:
+        return self._runner.run_sheets()
 
     def run_answers(self) -> RunOutcome:
         return self._runner.run_answers()
@@ -64,8 +81,9 @@ def _waiting(holder: Holder | None) -> str:
 
 def _print_parts(report: Report) -> None:
     if report.is_unchanged:
-        rounds = len(report.parts) - 1
-        say(f"Nothing to do: inputs and code of {rounds} rounds and of all answers are unchanged.")
+        rounds = sum(part.name not in (ANSWERS, SPECIFICATIONS) for part in report.parts)
+        pages = ", the watched pages" if any(part.name == SPECIFICATIONS for part in report.parts) else ""
+        say(f"Nothing to do: inputs and code of {rounds} rounds{pages} and of all answers are unchanged.")
         return
     for part in report.parts:
         say(_line(part))

@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 
-from pipelines.assets.jobs import REFRESH_ANSWERS, REFRESH_ROUND
+from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
 from pipelines.assets.rounds import ROUND_ASSETS, SOURCE_FAILURE
 from pipelines.assets.tables import ROUNDS
 from pipelines.refreshing.flow import RunOutcome
@@ -49,6 +49,10 @@ class InProcessRunner:
             self._instance.add_dynamic_partitions(str(ROUNDS.name), [round_name])
         keys = [key for asset in ROUND_ASSETS for key in asset.keys]
         return self._run(REFRESH_ROUND, partition_key=round_name, asset_selection=keys)
+
+    def run_sheets(self) -> RunOutcome:
+        """Put the pages that were fetched into `raw`."""
+        return self._run(ASK_HOSTS)
 
     def run_answers(self) -> RunOutcome:
         """Bring `mart` and the warehouse up to date."""

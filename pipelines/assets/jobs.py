@@ -1,4 +1,4 @@
-"""The assets with their checks, and the two jobs over them: one round with all that follows, and all answers."""
+"""The assets with their checks, and the jobs over them: one round with all that follows, all answers, the hosts."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any
 import dagster as dg
 
 from pipelines.assets.checks import checks_of_answers
+from pipelines.assets.hosts import ask_hosts
 from pipelines.assets.mart import MART_ASSETS
 from pipelines.assets.publishing import WAREHOUSE_GROUP, warehouse
 from pipelines.assets.rounds import ROUND_ASSETS
 
 REFRESH_ROUND = "refresh_round"
 REFRESH_ANSWERS = "refresh_answers"
+ASK_HOSTS = "ask_hosts_now"
 
 refresh_round = dg.define_asset_job(
     REFRESH_ROUND,
-    selection=dg.AssetSelection.all(),
+    selection=dg.AssetSelection.all() - dg.AssetSelection.assets(ask_hosts),
     description="Reads one round again, from where it was last read, then all answers and the warehouse.",
 )
 
@@ -32,12 +34,19 @@ refresh_answers = dg.define_asset_job(
 )
 
 
+ask_hosts_now = dg.define_asset_job(
+    ASK_HOSTS,
+    selection=dg.AssetSelection.assets(ask_hosts),
+    description="Asks for the list of rounds and for the watched pages of specifications.",
+)
+
+
 def asset_definitions(resources: Mapping[str, Any]) -> dg.Definitions:
     """Return every asset and check with the jobs over them; `resources` must hold the `workshop`."""
     return dg.Definitions(
-        assets=[*ROUND_ASSETS, *MART_ASSETS, warehouse],
+        assets=[*ROUND_ASSETS, ask_hosts, *MART_ASSETS, warehouse],
         asset_checks=[checks_of_answers],
-        jobs=[refresh_round, refresh_answers],
+        jobs=[refresh_round, refresh_answers, ask_hosts_now],
         resources=resources,
         executor=dg.in_process_executor,
     )

@@ -34,7 +34,8 @@ def take_in_round(
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Take in the round's published files, byte for byte; a round of the embedded snapshot has none."""
     with workshop.exclusive():
-        yield from _results(workshop, rounds.TAKEN_IN, _told(rounds.take_in, workshop, context.partition_key))
+        manifests = told(lambda: rounds.take_in(workshop, context.partition_key))
+        yield from _results(workshop, rounds.TAKEN_IN, manifests)
 
 
 @dg.multi_asset(
@@ -47,15 +48,14 @@ def read_round(
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Parse every kept file of the round in one pass."""
     with workshop.exclusive():
-        yield from _results(workshop, rounds.READ, _told(rounds.read_round, workshop, context.partition_key))
+        manifests = told(lambda: rounds.read_round(workshop, context.partition_key))
+        yield from _results(workshop, rounds.READ, manifests)
 
 
-def _told(
-    station: Callable[[Workshop, str], Mapping[str, Manifest]], workshop: Workshop, round_name: str
-) -> Mapping[str, Manifest]:
+def told(station: Callable[[], Mapping[str, Manifest]]) -> Mapping[str, Manifest]:
     """Run the station; where the source is at fault the run says so in one sentence."""
     try:
-        return station(workshop, round_name)
+        return station()
     except (SourceError, SnapshotError) as error:
         raise dg.Failure(str(error), metadata={"of": SOURCE_FAILURE}, allow_retries=False) from error
 

@@ -61,9 +61,9 @@ class Lake:
         self._clock = clock
 
     @classmethod
-    def at(cls, location: str) -> Lake:
+    def at(cls, location: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Lake:
         """Return the lake at `location`, as in the setting RACKRECON_LAKE; it need not exist yet."""
-        return cls(open_storage(location))
+        return cls(open_storage(location), clock)
 
     def write(
         self,

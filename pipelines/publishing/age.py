@@ -58,13 +58,30 @@ def newest(rounds: Iterable[str], series: str) -> str | None:
     return versions[max(versions)] if versions else None
 
 
-def age_line(rounds: Iterable[str], read_at: str | None, today: date) -> str:
+def newest_known(series: str, today: date, listed: Iterable[str] = ()) -> tuple[str, str]:
+    """Return the newest round that is known to be published, and what says so.
+
+    Args:
+        series: `training` or `inference`.
+        today: Day that the calendar is read on.
+        listed: Rounds that their publisher was seen to list.
+    """
+    due = newest_published(series, today)
+    seen = newest(listed, series)
+    if seen is not None and newest([seen, due.name], series) == seen:
+        return seen, "listed by its publisher"
+    return due.name, f"{due.month_in_words}, by the calendar of rounds"
+
+
+def age_line(rounds: Iterable[str], read_at: str | None, today: date, listed: Iterable[str] = ()) -> str:
     """Return the first line of a run: newest round here, newest published as far as known, when it was read."""
     here = newest(rounds, "training")
-    published = newest_published("training", today)
-    due = f"newest published by the calendar of rounds: {published.name} ({published.month_in_words})"
+    published, says = newest_known("training", today, listed)
+    told = f"newest published as far as is known: {published} ({says})"
     if here is None:
-        return f"No training round here yet; {due}."
-    behind = "" if here == published.name else "; what was published since is not in these figures"
+        return f"No training round here yet; {told}."
+    behind = (
+        "" if newest([here, published], "training") == here else "; what was published since is not in these figures"
+    )
     read = f", read {read_at[:10]}" if read_at else ""
-    return f"Newest training round here: {here}{read}; {due}{behind}."
+    return f"Newest training round here: {here}{read}; {told}{behind}."

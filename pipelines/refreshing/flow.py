@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from pipelines.publishing.age import newest
 from pipelines.quality.apart import SUITES
 from pipelines.refreshing import answers, rounds
+from pipelines.refreshing.live import Discovered, LiveSources, record_known_rounds
 from pipelines.refreshing.publishing import is_published
 from pipelines.refreshing.round_inputs import RoundInput, forget, recall, remember
 from pipelines.refreshing.stations import STATIONS
@@ -24,6 +25,9 @@ Tell = Callable[[str], None]
 
 ANSWERS = "answers"
 """Name of the part that is all of `mart` and the warehouse."""
+
+SPECIFICATIONS = "specifications"
+"""Name of the part that is all watched pages."""
 
 
 class RefreshError(Exception):
@@ -45,6 +49,9 @@ class Runner(Protocol):
 
     def run_round(self, round_name: str) -> RunOutcome:
         """Bring `raw` and `core` of one round up to date."""
+
+    def run_sheets(self) -> RunOutcome:
+        """Put the pages that were fetched into `raw`."""
 
     def run_answers(self) -> RunOutcome:
         """Bring `mart` and the warehouse up to date."""
@@ -81,7 +88,7 @@ def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runn
     """Bring the lake and the warehouse up to date and return what came of each part.
 
     Args:
-        workshop: Whose lake; its lock must be held.
+        workshop: Whose lake; its lock must be held. Hosts are asked where it is asking them.
         paths: Results repositories to read; none means what the lake knows and the embedded snapshot.
         only: Rounds to keep to; none means all.
         runner: Runs the assets.
@@ -92,8 +99,13 @@ def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runn
     """
     report = Report()
     given = _open_all(workshop, paths, report)
-    for round_name in _wanted(workshop, given, only, with_snapshot=not paths):
-        report.parts.append(_refresh_round(workshop, round_name, given.get(round_name), runner, tell))
+    listed = _discover(workshop, workshop.live, only, report, tell) if workshop.live else {}
+    for round_name in _wanted(workshop, {**listed, **given}, only, with_snapshot=not paths):
+        if not any(part.name == round_name for part in report.parts):
+            source = given.get(round_name) or listed.get(round_name)
+            report.parts.append(_refresh_round(workshop, round_name, source, runner, tell))
+    if workshop.live and not only:
+        report.parts += _refresh_sheets(workshop, workshop.live, runner, tell)
     if workshop.lake.partitions("core.sources"):
         report.parts.append(_refresh_answers(workshop, runner, tell))
     return report
@@ -102,6 +114,11 @@ def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runn
 def known_rounds(workshop: Workshop) -> list[str]:
     """Return the rounds of the lake and of the snapshot."""
     return sorted({*workshop.lake.partitions("core.sources"), *workshop.snapshot.rounds()})
+
+
+def listed_rounds(workshop: Workshop) -> list[str]:
+    """Return the rounds that their publisher listed when it was last asked, those that were not fetched among them."""
+    return workshop.lake.read("core.known_rounds")["round"].sort().to_list()
 
 
 def last_read(workshop: Workshop) -> str | None:
@@ -127,8 +144,37 @@ def _open_all(workshop: Workshop, paths: Sequence[Path], report: Report) -> dict
     return opened
 
 
+def _discover(
+    workshop: Workshop, live: LiveSources, only: Sequence[str], report: Report, tell: Tell
+) -> dict[str, RoundInput]:
+    """Return the rounds that the publisher lists and that are wanted, each at its commit."""
+    tell(f"asking {workshop.settings.results_api} for the rounds of {workshop.settings.results_organisation}")
+    found: Discovered = live.discover(only)
+    record_known_rounds(workshop.lake, found, workshop.clock())
+    report.parts += [Part(name, "failed", reason, is_source=True) for name, reason in found.failures.items()]
+    return found.rounds
+
+
+def _refresh_sheets(workshop: Workshop, live: LiveSources, runner: Runner, tell: Tell) -> list[Part]:
+    """Ask for the watched pages; run the assets only where one changed."""
+    tell("asking for the watched pages of specifications")
+    try:
+        fetched = live.fetch_sheets(workshop.lake, workshop.clock())
+    except SourceError as error:
+        return [Part(SPECIFICATIONS, "failed", str(error), is_source=True)]
+    failed = [Part(error.source, "failed", str(error), is_source=True) for error in fetched.failures]
+    if not fetched.changed:
+        return [*failed, Part(SPECIFICATIONS, "unchanged")]
+    tell(f"{len(fetched.changed)} pages changed: {', '.join(fetched.changed)}")
+    live.fetched_sheets = fetched
+    outcome = runner.run_sheets()
+    if outcome.reason is None:
+        return [*failed, Part(SPECIFICATIONS, "refreshed")]
+    return [*failed, Part(SPECIFICATIONS, "failed", outcome.reason, is_source=outcome.is_source)]
+
+
 def _wanted(
-    workshop: Workshop, given: Mapping[str, Repository], only: Sequence[str], *, with_snapshot: bool
+    workshop: Workshop, given: Mapping[str, Repository | RoundInput], only: Sequence[str], *, with_snapshot: bool
 ) -> list[str]:
     there_are = {*given, *workshop.lake.partitions("core.sources")}
     if with_snapshot:
@@ -139,7 +185,9 @@ def _wanted(
     return sorted(set(only) or there_are)
 
 
-def _refresh_round(workshop: Workshop, round_name: str, given: Repository | None, runner: Runner, tell: Tell) -> Part:
+def _refresh_round(
+    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, runner: Runner, tell: Tell
+) -> Part:
     before = recall(workshop.lake, round_name)
     try:
         if _is_fresh(workshop, round_name, given, before):
@@ -149,7 +197,7 @@ def _refresh_round(workshop: Workshop, round_name: str, given: Repository | None
     SUITES.start()
     tell(f"{round_name}: reading {_place(workshop, round_name, given, before)}")
     if given is not None:
-        remember(workshop.lake, RoundInput(round=round_name, path=str(Path(given.place).resolve())))
+        remember(workshop.lake, _input(given))
     outcome = runner.run_round(round_name)
     if outcome.reason is None:
         return Part(round_name, "refreshed")
@@ -158,14 +206,29 @@ def _refresh_round(workshop: Workshop, round_name: str, given: Repository | None
     return Part(round_name, "failed", outcome.reason, is_source=outcome.is_source)
 
 
-def _is_fresh(workshop: Workshop, round_name: str, given: Repository | None, before: RoundInput | None) -> bool:
+def _input(given: Repository | RoundInput) -> RoundInput:
+    if isinstance(given, RoundInput):
+        return given
+    return RoundInput(round=given.round, path=str(Path(given.place).resolve()))
+
+
+def _is_fresh(
+    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
+) -> bool:
     if given is None and before is not None and before.is_here:
         given = open_repository(before.place, workshop.settings.limits)
-    is_taken_in = given is None or rounds.is_taken_in(workshop.lake, given)
+    if isinstance(given, RoundInput):
+        is_taken_in = rounds.holds(workshop.lake, given)
+    else:
+        is_taken_in = given is None or rounds.is_taken_in(workshop.lake, given)
     return is_taken_in and rounds.is_read(workshop, round_name)
 
 
-def _place(workshop: Workshop, round_name: str, given: Repository | None, before: RoundInput | None) -> str:
+def _place(
+    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
+) -> str:
+    if isinstance(given, RoundInput):
+        return f"{given.repository} at {given.commit[:12]}"
     if given is not None:
         return given.place
     if before is not None and before.is_here:

@@ -20,8 +20,12 @@ class RoundInput(msgspec.Struct, frozen=True, kw_only=True):
     """The results repository that a round was read from."""
 
     round: str
-    path: str
-    """Tarball or checkout folder."""
+    path: str = ""
+    """Tarball or checkout folder; blank for one that is fetched."""
+    repository: str = ""
+    """Repository that it is fetched from, such as mlcommons/training_results_v5.0; blank for a path."""
+    commit: str = ""
+    """Commit of that repository."""
 
     @property
     def place(self) -> Path:
@@ -30,8 +34,8 @@ class RoundInput(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_here(self) -> bool:
-        """Whether it can still be read."""
-        return self.place.exists()
+        """Whether it is a path that can still be read."""
+        return bool(self.path) and self.place.exists()
 
 
 def remember(lake: Lake, entry: RoundInput) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from datetime import UTC, datetime
 
 import polars as pl
 
 from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake, PendingPartition
+from pipelines.parsing.inference_summaries import parse_inference_summaries
 from pipelines.parsing.launch_configs import parse_launches
 from pipelines.parsing.layout import classify
 from pipelines.parsing.power_logs import parse_power_logs
@@ -21,7 +21,7 @@ from pipelines.parsing.result_logs import parse_result_log_batches
 from pipelines.parsing.scaling_factors import parse_scaling_factors
 from pipelines.parsing.system_descriptions import parse_system_descriptions
 from pipelines.refreshing.code_versions import code_version
-from pipelines.refreshing.round_inputs import recall
+from pipelines.refreshing.round_inputs import RoundInput, recall
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import TABLES, table
 from pipelines.sources.errors import SourceError
@@ -36,18 +36,26 @@ READ = tuple(
 )
 """Tables that reading a round writes."""
 
+_READING_REPOSITORIES = (
+    "sources/archives.py",
+    "sources/folders.py",
+    "sources/intake.py",
+    "sources/members.py",
+    "sources/repository.py",
+)
 _LAUNCH_KINDS = ("launch_config", "launch_note")
 
 _Parse = Callable[[Iterable[PublishedFile]], tuple[pl.DataFrame, pl.DataFrame]]
 _SMALL: tuple[tuple[str, str, _Parse], ...] = (
     ("core.scaling_factors", "scaling_factor", parse_scaling_factors),
     ("core.power_readings", "power_log", parse_power_logs),
+    ("core.inference_results", "inference_summary", parse_inference_summaries),
 )
 
 
 def intake_version() -> str:
     """Return the version of the code that decides what is kept of a repository."""
-    return code_version("schemas/raw.py", "sources", "parsing/layout.py")
+    return code_version("schemas/raw.py", *_READING_REPOSITORIES, "parsing/layout.py")
 
 
 def reading_version() -> str:
@@ -73,12 +81,14 @@ def take_in(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
         SourceError: the repository cannot be read, or nothing is known of the round; the lake is as it was.
     """
     lake, known = workshop.lake, recall(workshop.lake, round_name)
-    if known is not None and known.is_here:
+    if known is not None and known.repository:
+        _fetch_where_wanted(workshop, known)
+    elif known is not None and known.is_here:
         repository = open_repository(known.place, workshop.settings.limits)
         if repository.round != round_name:
             raise SourceError(repository.place, None, f"results of {round_name}", f"results of {repository.round}")
         if not (workshop.only_stale and is_taken_in(lake, repository)):
-            _store(lake, repository)
+            _store(workshop, repository)
     elif not has_bytes(lake, round_name):
         _copy_from_snapshot(workshop, ("core.sources",), round_name)
     return _manifests(lake, TAKEN_IN, round_name)
@@ -86,8 +96,21 @@ def take_in(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
 
 def is_taken_in(lake: Lake, repository: Repository) -> bool:
     """Return whether the lake holds what the repository holds now."""
-    inputs = {repository.source: repository.fingerprint}
-    return all(lake.is_fresh(name, repository.round, inputs=inputs, code_version=intake_version()) for name in TAKEN_IN)
+    return _is_taken_in(lake, repository.round, {repository.source: repository.fingerprint})
+
+
+def _is_taken_in(lake: Lake, round_name: str, inputs: Mapping[str, str]) -> bool:
+    return all(lake.is_fresh(name, round_name, inputs=inputs, code_version=intake_version()) for name in TAKEN_IN)
+
+
+def holds(lake: Lake, wanted: RoundInput) -> bool:
+    """Return whether the lake holds that commit of the repository, wherever it was read from, by today's code."""
+    if wanted.round not in lake.partitions("core.sources"):
+        return False
+    (row,) = lake.read("core.sources", [wanted.round]).iter_rows(named=True)
+    is_that = (row["source"], row["commit"]) == (wanted.repository, wanted.commit)
+    made_from = lake.manifest("raw.files", wanted.round)
+    return is_that and made_from is not None and _is_taken_in(lake, wanted.round, made_from.inputs)
 
 
 def has_bytes(lake: Lake, round_name: str) -> bool:
@@ -128,8 +151,17 @@ def _reading_inputs(workshop: Workshop, round_name: str) -> dict[str, str] | Non
     return None
 
 
-def _store(lake: Lake, repository: Repository) -> None:
-    sources = store_repository(repository, lake, keep, lambda: datetime.now(UTC), code_version=intake_version())
+def _fetch_where_wanted(workshop: Workshop, wanted: RoundInput) -> None:
+    """Fetch the round's tarball: in a live refresh where the lake holds another commit, by hand in any case."""
+    if workshop.only_stale and (workshop.live is None or holds(workshop.lake, wanted)):
+        return
+    with workshop.live_sources() as live:
+        live.fetch(wanted.repository, wanted.commit, lambda repository: _store(workshop, repository))
+
+
+def _store(workshop: Workshop, repository: Repository) -> None:
+    lake = workshop.lake
+    sources = store_repository(repository, lake, keep, workshop.clock, code_version=intake_version())
     inputs = {repository.source: repository.fingerprint}
     lake.write("core.sources", sources, repository.round, inputs=inputs, code_version=intake_version())
 
@@ -141,7 +173,9 @@ def _copy_from_snapshot(workshop: Workshop, names: Iterable[str], round_name: st
     inputs = {"snapshot": workshop.snapshot.digest(round_name)}
     for name in names:
         entry = table(name)
-        frame = workshop.snapshot.read(name, round_name) if entry.in_snapshot else entry.schema.create_empty()
+        # A snapshot that an older version wrote has no file of a table that is newer.
+        is_there = entry.in_snapshot and name in workshop.snapshot.about().tables
+        frame = workshop.snapshot.read(name, round_name) if is_there else entry.schema.create_empty()
         workshop.lake.write(name, frame, round_name, inputs=inputs, code_version=reading_version())
 
 

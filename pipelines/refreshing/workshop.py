@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 
 from pipelines.lake.locks import Holder, exclusive_lock
 from pipelines.lake.tables import Lake
 from pipelines.quality.apart import SUITES
+from pipelines.refreshing.live import LiveSources
 from pipelines.settings import Settings
 from pipelines.snapshot import Snapshot
 
@@ -16,15 +18,19 @@ from pipelines.snapshot import Snapshot
 class Workshop:
     """Handed to the Dagster assets as a resource; one for a process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.settings = settings
+        self.clock = clock
+        """Gives the time that bytes are said to be read at."""
+        self.live: LiveSources | None = None
+        """The hosts, while a live refresh lasts; without one no refresh asks any."""
         self.only_stale = False
         """Whether stations keep what they would make again: in a refresh; a rerun by hand does the work."""
 
     @cached_property
     def lake(self) -> Lake:
         """Return the lake of the settings."""
-        return Lake.at(self.settings.lake)
+        return Lake.at(self.settings.lake, self.clock)
 
     @cached_property
     def snapshot(self) -> Snapshot:
@@ -48,6 +54,28 @@ class Workshop:
             finally:
                 self.only_stale = False
                 SUITES.stop()
+
+    @contextmanager
+    def asking_hosts(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Let the refresh within be a live one.
+
+        Args:
+            tell: Takes a line on what is tried again.
+        """
+        with LiveSources(self.settings, tell) as self.live:
+            try:
+                yield
+            finally:
+                self.live = None
+
+    @contextmanager
+    def live_sources(self) -> Iterator[LiveSources]:
+        """Give the hosts of the live refresh, or of their own for a station that is run by hand."""
+        if self.live is not None:
+            yield self.live
+            return
+        with LiveSources(self.settings, lambda message: None) as live:
+            yield live
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

@@ -72,13 +72,6 @@ class Catalogue:
         """Return the hosts that are asked."""
         return {host_of(address) for source in self.sources for _, address in source.pages()}
 
-    def entry(self, source: str, path: str) -> Catalogued | None:
-        """Return the entry that a page came from, None where it is no longer listed."""
-        return next(
-            (one for one in self.sources if one.source == source and path in dict(one.pages())),
-            None,
-        )
-
 
 @dataclass(frozen=True)
 class Fetched:
@@ -126,7 +119,7 @@ def fetch_sheets(http: Http, catalogue: Catalogue, held: pl.DataFrame, now: date
         now: The time that new bytes are said to be read at.
     """
     rows = {(row["source"], row["path"], row["sha256"]): row for row in held.iter_rows(named=True)}
-    standing = {(row["source"], row["path"]): row["sha256"] for row in current(held).iter_rows(named=True)}
+    standing = {(row["source"], row["path"]): row for row in current(held).iter_rows(named=True)}
     changed, failures = [], []
     for entry in catalogue.sources:
         for path, address in entry.pages():
@@ -135,19 +128,16 @@ def fetch_sheets(http: Http, catalogue: Catalogue, held: pl.DataFrame, now: date
             except SourceError as error:
                 failures.append(error)
                 continue
-            if standing.get((entry.source, path)) == page.sha256:
-                continue
-            changed.append(f"{entry.source} {path}".strip())
             key = (entry.source, path, page.sha256)
-            rows[key] = _row(entry, path, page, rows.get(key), now)
+            before = standing.get((entry.source, path))
+            is_standing = before is not None and before["sha256"] == page.sha256
+            row = _row(entry, path, page, before if is_standing else rows.get(key), now, is_standing=is_standing)
+            if row != before:
+                changed.append(f"{entry.source} {path}".strip())
+                rows[key] = row
     schema = Sheets.create_empty().schema
     frame = pl.DataFrame(list(rows.values()), schema=schema, orient="row")
     return Fetched(frame.sort(Sheets.primary_key()), changed, failures)
-
-
-def current(sheets: pl.DataFrame) -> pl.DataFrame:
-    """Return the version of each page that stands."""
-    return versions(sheets).group_by("source", "path", maintain_order=True).last().select(sheets.columns)
 
 
 def versions(sheets: pl.DataFrame) -> pl.DataFrame:
@@ -155,19 +145,17 @@ def versions(sheets: pl.DataFrame) -> pl.DataFrame:
     return sheets.sort("source", "path", "retrieved_at", "sha256")
 
 
-def sheets_of(rows: pl.DataFrame, catalogue: Catalogue) -> list[tuple[str, Sheet]]:
-    """Return rows of `raw.sheets` as their readers take them, each with the name of its reader.
-
-    What the catalogue says of a page (its subject, what its labels stand for) is taken as it says now.
-    """
-    found = []
-    for row in rows.iter_rows(named=True):
-        entry = catalogue.entry(row["source"], row["path"])
-        found.append((entry.form if entry else row["form"], _sheet(row, entry)))
-    return found
+def current(sheets: pl.DataFrame) -> pl.DataFrame:
+    """Return the version of each page that stands."""
+    return versions(sheets).unique(["source", "path"], keep="last", maintain_order=True)
 
 
-def _sheet(row: dict[str, Any], entry: Catalogued | None) -> Sheet:
+def sheets_of(rows: pl.DataFrame) -> list[tuple[str, Sheet]]:
+    """Return rows of `raw.sheets` as their readers take them, each with the name of its reader."""
+    return [(row["form"], _sheet(row)) for row in rows.iter_rows(named=True)]
+
+
+def _sheet(row: dict[str, Any]) -> Sheet:
     return Sheet(
         source=row["source"],
         address=row["address"],
@@ -175,15 +163,18 @@ def _sheet(row: dict[str, Any], entry: Catalogued | None) -> Sheet:
         publisher=row["publisher"],
         publisher_kind=row["publisher_kind"],
         path=row["path"],
-        confidence=entry.confidence if entry else "low",
+        confidence=row["confidence"],
         licence=row["licence"],
         retrieved_at=row["retrieved_at"],
-        subject=entry.subject if entry else None,
-        names=entry.names if entry else {},
+        subject=row["subject"],
+        names=msgspec.json.decode(row["names"], type=dict[str, str]),
     )
 
 
-def _row(entry: Catalogued, path: str, page: Page, before: dict[str, Any] | None, now: datetime) -> dict[str, Any]:
+def _row(
+    entry: Catalogued, path: str, page: Page, before: dict[str, Any] | None, now: datetime, *, is_standing: bool
+) -> dict[str, Any]:
+    """Return the row of a page as it is now; `before` is the row of the same bytes, where there is one."""
     moment = now.astimezone(UTC).isoformat(timespec="seconds")
     return {
         "source": entry.source,
@@ -194,9 +185,12 @@ def _row(entry: Catalogued, path: str, page: Page, before: dict[str, Any] | None
         "publisher": entry.publisher,
         "publisher_kind": entry.publisher_kind,
         "licence": entry.licence,
-        "media_type": page.media_type or None,
+        "confidence": entry.confidence,
+        "subject": entry.subject,
+        "names": msgspec.json.encode(entry.names, order="sorted").decode(),
+        "media_type": before["media_type"] if before else page.media_type or None,
         "size_bytes": len(page.content),
         "content": page.content,
         "first_retrieved_at": before["first_retrieved_at"] if before else moment,
-        "retrieved_at": moment,
+        "retrieved_at": before["retrieved_at"] if before and is_standing else moment,
     }

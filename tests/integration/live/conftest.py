@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+import tarfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from pipelines.assets.execution import InProcessRunner, project_instance
+from pipelines.definitions import build_definitions
+from pipelines.quality.outcomes import outcomes_frame
+from pipelines.refreshing import flow, stations
+from pipelines.refreshing import workshop as workshop_module
+from pipelines.refreshing.flow import Report
+from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
-from pipelines.sources.http import Http, host_of
+from pipelines.snapshot import Snapshot
+from pipelines.sources.http import Http
+from tests.integration.conftest import published_files
+
+MOMENT = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+"""When everything happens in tests that compare bytes."""
 
 
 class Host:
@@ -34,6 +50,10 @@ class Host:
     def forget(self) -> None:
         """Empty the host's log and plans."""
         self._send("DELETE", "/_log")
+
+    def forget_log(self) -> None:
+        """Empty the host's log and keep its plans."""
+        self._send("PUT", "/_forget_log", {})
 
     def log(self) -> list[dict[str, Any]]:
         """Return the requests since then."""
@@ -89,6 +109,89 @@ def live_settings(environment: dict[str, str]) -> Settings:
 
 
 @pytest.fixture
+def settings(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Settings:
+    """Give settings that point at the host, also for processes that the test starts; no page is watched."""
+    catalogue = tmp_path / "catalogue.toml"
+    catalogue.write_text("")
+    for name, value in {"RACKRECON_CATALOGUE": str(catalogue), **environment}.items():
+        monkeypatch.setenv(name, value)
+    return Settings.from_environment()
+
+
+@pytest.fixture
+def workshop(settings: Settings) -> Workshop:
+    """Give a workshop whose clock stands still and that has no snapshot."""
+    return workshop_of(settings)
+
+
+def workshop_of(settings: Settings) -> Workshop:
+    workshop = Workshop(settings, lambda: MOMENT)
+    workshop.snapshot = Snapshot(settings.data / "no-snapshot")
+    return workshop
+
+
+class NoSuites:
+    """Suites that check nothing: what is fetched is the matter here, and importing the real ones takes seconds."""
+
+    def start(self) -> None:
+        """Nothing is to be started."""
+
+    def stop(self) -> None:
+        """Nothing is to be ended."""
+
+    def run(self, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+        return outcomes_frame([])
+
+
+@pytest.fixture
+def suites_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (flow, stations, workshop_module):
+        monkeypatch.setattr(module, "SUITES", NoSuites())
+
+
+Live = Callable[..., Report]
+
+
+@pytest.fixture
+def live(workshop: Workshop, suites_here: None, told: list[str]) -> Live:
+    """Refresh the workshop's lake from the host, through Dagster, in this process."""
+
+    def run(*paths: Path, only: tuple[str, ...] = (), is_live: bool = True, at: Workshop = workshop) -> Report:
+        definitions = build_definitions(at.settings, {"workshop": at})
+        with project_instance(at.settings.prepare_dagster_home()) as instance, at.refreshing():
+            runner = InProcessRunner(definitions, instance)
+            if not is_live:
+                return flow.refresh(at, paths, only, runner, told.append)
+            with at.asking_hosts(told.append):
+                return flow.refresh(at, paths, only, runner, told.append)
+
+    return run
+
+
+def commit(number: int) -> str:
+    """Return the name of a commit."""
+    return f"{number:040x}"
+
+
+def write_repository(folder: Path, name: str, number: int, files: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Write a results repository at a commit as the host serves it, and return how the host is told of it."""
+    path = folder / f"{name}-{number}.tar.gz"
+    headers = {"comment": commit(number)}
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT, pax_headers=headers) as archive:
+        for file, text in (files or published_files()).items():
+            member = tarfile.TarInfo(f"{name}-{commit(number)}/{file}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return {"name": name, "commit": commit(number), "file": str(path)}
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder by its path, locks left out."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.fixture
 def told() -> list[str]:
     """Give the list that lines on what is tried again go to."""
     return []
@@ -98,6 +201,3 @@ def told() -> list[str]:
 def http(live_settings: Settings, told: list[str]) -> Iterator[Http]:
     with Http(live_settings, tell=told.append) as client:
         yield client
-
-
-__all__ = ["Host", "host_of"]
