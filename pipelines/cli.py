@@ -56,12 +56,16 @@ def refresh(
         list[str] | None,
         typer.Option("--round", metavar="ROUND", help="Only this round, such as training-v5.0; may be repeated."),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Ask the publisher for new and changed rounds, and for the watched pages."),
+    ] = False,
 ) -> None:
     """Bring every table up to date; unchanged inputs and code mean no work."""
     with guarded():
         from pipelines._cli.refresh import refresh_and_report
 
-        raise typer.Exit(refresh_and_report(from_ or [], round_ or []))
+        raise typer.Exit(refresh_and_report(from_ or [], round_ or [], is_live=live))
 
 
 @app.command(
