@@ -98,12 +98,18 @@ def query(
 
 
 @app.command()
-def check(form: FormatOption = Format.table) -> None:
+def check(
+    form: FormatOption = Format.table,
+    data_docs: Annotated[
+        bool,
+        typer.Option("--data-docs", help="Also write Great Expectations' pages into the data folder's data-docs."),
+    ] = False,
+) -> None:
     """Show what came of the checks of the last refresh; exit 1 where one of severity ERROR failed."""
     with guarded():
         from pipelines._cli.check import show_checks
 
-        raise typer.Exit(show_checks(form))
+        raise typer.Exit(show_checks(form, with_data_docs=data_docs))
 
 
 @app.command(
