@@ -11,16 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.parsing._log_lines import Located, Offsets, Words, word, words_of
+from pipelines.parsing._log_lines import Located, Offsets, Words, word, words_at
 
 _HEAD = b'{"namespace": "", "time_ms": '
 _DIGITS = 13
 _TAIL_AT = len(_HEAD) + _DIGITS
-_KINDS = (
-    (b', "event_type": "POINT_IN_TIME", "key": "', ("weights_initialization", "cache_clear")),
-    (b', "event_type": "INTERVAL_START", "key": "', ("init_start",)),
-)
-"""What stands before the key in a text of the usual form, and the keys of repeated events."""
+_AT_KEYS = 80
+_KINDS = {
+    key: (_TAIL_AT + len(f', "event_type": "{event_type}", "key": "') - _AT_KEYS, word(key.encode()[:8]))
+    for key, event_type in (
+        ("weights_initialization", "POINT_IN_TIME"),
+        ("cache_clear", "POINT_IN_TIME"),
+        ("init_start", "INTERVAL_START"),
+    )
+}
+"""How far behind byte 80 of a text of the usual form each key begins, and its first eight letters."""
 
 _FEWEST_WORTHWHILE = 16
 _MOST_TAILS = 20_000
@@ -48,27 +53,36 @@ class FloodGate:
     def __init__(self, key_of: Callable[[bytes], str | None]) -> None:
         """Take the function that decodes a text and gives its key, or None where it is no event."""
         self._key_of = key_of
-        self._known: dict[str, set[bytes]] = {key: set() for _, keys in _KINDS for key in keys}
+        self._known: dict[str, set[bytes]] = {key: set() for key in _KINDS}
 
     def part(self, content: bytes, located: Located) -> Flood:
         """Return which of the located texts are repeated events."""
-        starts = located.starts
-        words = words_of(content)
+        starts, ends = located.starts, located.ends
         is_member = np.zeros(len(starts), np.bool_)
-        init_starts = np.empty(0, np.int64)
-        for before, keys in _KINDS if len(starts) >= _FEWEST_WORTHWHILE else ():
-            at = starts + (_TAIL_AT + len(before))
-            letters = words[np.minimum(at, len(words) - 1)]
-            for key in keys:
-                places = (letters == word(key.encode()[:8])).nonzero()[0]
-                if len(places) < _FEWEST_WORTHWHILE:
-                    continue
-                places = places[at[places] < len(words)]
-                places = places[_has_usual_form(words, starts[places])]
-                if self._are_events(key, content, starts[places] + _TAIL_AT, located.ends[places]):
-                    is_member[places] = True
-                    init_starts = places if key == "init_start" else init_starts
-        return Flood(is_member, init_starts, _milliseconds(words, starts[init_starts]))
+        init_starts = init_start_ms = np.empty(0, np.int64)
+        for key, places in self._candidates(content, starts).items():
+            is_usual, milliseconds = _read_heads(*words_at(content, starts[places], _TAIL_AT // 8 + 1))
+            usual = places[is_usual]
+            if self._are_events(key, content, starts[usual] + _TAIL_AT, ends[usual]):
+                is_member[usual] = True
+                if key == "init_start":
+                    init_starts, init_start_ms = usual, milliseconds[is_usual]
+        return Flood(is_member, init_starts, init_start_ms)
+
+    def _candidates(self, content: bytes, starts: Offsets) -> dict[str, Offsets]:
+        """Return the places of texts that have the letters of a key where a text of the usual form has its key."""
+        at = starts + _AT_KEYS
+        # The last texts may end before their keys could.
+        at = at[: at.searchsorted(len(content) - 16, "right")]
+        if len(at) < _FEWEST_WORTHWHILE:
+            return {}
+        low, high = words_at(content, at, 2)
+        found = {}
+        for key, (offset, letters) in _KINDS.items():
+            places = (((low >> 8 * offset) | (high << 64 - 8 * offset)) == letters).nonzero()[0]
+            if len(places) >= _FEWEST_WORTHWHILE:
+                found[key] = places
+        return found
 
     def _are_events(self, key: str, content: bytes, starts: Offsets, ends: Offsets) -> bool:
         known = self._known[key]
@@ -81,14 +95,20 @@ class FloodGate:
         return known.issuperset(tails)
 
 
-def _has_usual_form(words: Words, starts: Offsets) -> npt.NDArray[np.bool_]:
-    """Return where a text begins with the head and thirteen digits, the first of them not 0."""
-    first_digits, last_digits = words[starts + len(_HEAD)], words[starts + _TAIL_AT - 8]
+def _read_heads(*words: Words) -> tuple[npt.NDArray[np.bool_], Offsets]:
+    """Return which texts begin with the head and thirteen digits, the first of them not 0, and what number those are.
+
+    The last three of the six words of a text hold five letters of the head and the digits.
+    """
+    *heads, last_of_head, middle, end = words
+    first_digits: Words = (last_of_head >> np.uint64(40)) | (middle << np.uint64(24))
+    last_digits: Words = (middle >> np.uint64(16)) | (end << np.uint64(48))
     is_usual: npt.NDArray[np.bool_] = (first_digits & 0xFF) != ord("0")
     is_usual &= _are_digits(first_digits) & _are_digits(last_digits)
-    for offset in (0, 8, 16, len(_HEAD) - 8):
-        is_usual &= words[starts + offset] == word(_HEAD[offset : offset + 8])
-    return is_usual
+    is_usual &= (last_of_head & ((1 << 40) - 1)) == word(_HEAD[24:])
+    for place, head in enumerate(heads):
+        is_usual &= head == word(_HEAD[8 * place : 8 * place + 8])
+    return is_usual, _number(first_digits) * 100_000 + _number(last_digits) % 100_000
 
 
 def _are_digits(words: Words) -> npt.NDArray[np.bool_]:
@@ -98,15 +118,9 @@ def _are_digits(words: Words) -> npt.NDArray[np.bool_]:
     return are_digits
 
 
-def _milliseconds(words: Words, starts: Offsets) -> Offsets:
-    first, last = words[starts + len(_HEAD)], words[starts + _TAIL_AT - 8]
-    milliseconds: Offsets = (_number(first) * 100_000 + _number(last) % 100_000).astype(np.int64)
-    return milliseconds
-
-
-def _number(digits: Words) -> Words:
+def _number(digits: Words) -> Offsets:
     """Return the number that eight digits write, joining neighbours to pairs, fours and eight."""
     for width, mask in ((8, 0x000F_000F_000F_000F), (16, 0x0000_007F_0000_007F), (32, 0x0000_3FFF)):
-        scale = 10 ** (width // 8)
-        digits = (digits & mask) * scale + ((digits >> width) & mask)
-    return digits
+        scale = np.uint64(10 ** (width // 8))
+        digits = (digits & np.uint64(mask)) * scale + ((digits >> np.uint64(width)) & np.uint64(mask))
+    return digits.astype(np.int64)

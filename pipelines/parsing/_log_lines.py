@@ -16,9 +16,8 @@ TOKEN = b":::MLLOG "
 Offsets = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
-_FROM_SECOND_COLON = np.frombuffer(TOKEN, np.uint64, 1, offset=1)[0]
+_NEWLINE, _CARRIAGE_RETURN = b"\n\r"
 _TWO_COLONS = np.frombuffer(TOKEN, np.uint16, 1)[0]
-_NEWLINE, _CARRIAGE_RETURN, _COLON = b"\n\r:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def locate(content: bytes) -> Located:
     newlines = (characters == _NEWLINE).nonzero()[0]
     if content and characters[-1] != _NEWLINE:
         newlines = np.append(newlines, len(content))
-    starts = _token_ends(content)
+    starts = _tokens(content) + len(TOKEN)
     lines = newlines.searchsorted(starts)
     ends = newlines[lines]
     if b"\r" in content:
@@ -57,36 +56,43 @@ def locate(content: bytes) -> Located:
     return located.only(np.append(~is_overtaken, True)) if is_overtaken.any() else located
 
 
-def words_of(content: bytes) -> Words:
-    """Return the eight bytes from every offset on, each as one number; empty for shorter content."""
-    return (
-        np.ndarray((max(len(content) - 7, 0),), np.uint64, content, strides=(1,)) if content else np.empty(0, np.uint64)
-    )
+def words_at(content: bytes, offsets: Offsets, count: int) -> tuple[Words, ...]:
+    """Return `count` times eight bytes from each offset on as numbers, the first byte the lowest.
+
+    All of them must lie within the content. One copy of many bytes costs what one of eight does.
+    """
+    size = 8 * count
+    everywhere = np.ndarray((len(content) - size + 1,), f"V{size}", content, strides=(1,))
+    words: Words = everywhere[offsets].view(np.uint64).reshape(-1, count)
+    return tuple(words[:, place] for place in range(count))
 
 
 def word(letters: bytes) -> np.uint64:
-    """Return eight letters as they read in `words_of`."""
-    number: np.uint64 = np.frombuffer(letters, np.uint64)[0]
-    return number
+    """Return up to eight letters as they read in `words_at`."""
+    return np.uint64(int.from_bytes(letters, "little"))
 
 
-def _token_ends(content: bytes) -> Offsets:
-    """Return the offset behind every token.
+def _tokens(content: bytes) -> Offsets:
+    """Return the offset of every token.
 
     Of the three colons that a token begins with two stand at an even offset, so comparing pairs of bytes finds them:
-    the second and third, where the rest of the token must follow and a colon must stand before, or the first two,
-    where it must follow one byte later. This takes half the time of a substring search.
+    the first two or the last two. This takes half the time of a substring search.
     """
-    if len(content) < len(TOKEN):
-        return np.empty(0, np.int64)
-    words, characters = words_of(content), np.frombuffer(content, np.uint8)
     pairs = (np.frombuffer(content, np.uint16, len(content) // 2) == _TWO_COLONS).nonzero()[0] * 2
-    pairs = pairs[pairs < len(words)]
-    is_second = words[pairs] == _FROM_SECOND_COLON
-    is_second &= (characters[pairs - 1] == _COLON) & (pairs > 0)
-    others = (~is_second).nonzero()[0]
-    others = others[pairs[others] + 1 < len(words)]
-    is_token = is_second.copy()
-    is_token[others] = words[pairs[others] + 1] == _FROM_SECOND_COLON
-    ends: Offsets = (pairs - is_second)[is_token] + len(TOKEN)
-    return ends
+    is_inside = (pairs > 0) & (pairs + 15 <= len(content))
+    inside = pairs[is_inside]
+    if not len(inside):
+        return _tokens_among(pairs, content)
+    low, high = words_at(content, inside - 1, 2)
+    letters, space = word(TOKEN[:8]), word(TOKEN[8:])
+    is_before = (low == letters) & ((high & 0xFF) == space)
+    is_here = (((low >> 8) | (high << 56)) == letters) & (((high >> 8) & 0xFF) == space)
+    tokens = (inside - is_before)[is_before | is_here]
+    at_edges = _tokens_among(pairs[~is_inside], content)
+    return np.sort(np.concatenate([tokens, at_edges])) if len(at_edges) else tokens
+
+
+def _tokens_among(pairs: Offsets, content: bytes) -> Offsets:
+    """Return the tokens that begin at one of the pairs of colons, or a colon before."""
+    candidates = (start for pair in pairs.tolist() for start in (pair - 1, pair))
+    return np.array([start for start in candidates if start >= 0 and content.startswith(TOKEN, start)], np.int64)
