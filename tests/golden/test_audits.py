@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -11,6 +13,8 @@ from pipelines.reconciling.descriptions import audit_descriptions, description_f
 from pipelines.reconciling.facts import reconcile_facts
 from pipelines.reconciling.name_counts import audit_names, name_findings
 from pipelines.reconciling.naming import list_names
+from pipelines.schemas.audits_mart import NAME_VERDICTS
+from pipelines.schemas.facts_mart import EXPLANATIONS
 from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
 from pipelines.scoring.runs import judge_runs
@@ -141,3 +145,19 @@ def test_every_spelling_has_a_name(systems: pl.DataFrame) -> None:
         ("Supermicro_MangoBoost", "MangoBoost + Supermicro"),
     ]
     assert names.filter(kind="accelerator").height >= 69
+
+
+def test_the_page_on_facts_says_what_the_registry_comes_to(registry: Registry) -> None:
+    tables = reconcile_facts(registry.facts, registry.subject_frame, registry.containments)
+    page = " ".join((Path(__file__).parents[2] / "docs" / "facts.md").read_text("utf-8").split())
+    listed = tables.accelerators.height + tables.platforms.height
+    several = tables.resolved.filter(pl.col("fact_count") > 1)
+    disputed = several.filter(pl.col("conflict_count") > 0)
+    unexplained = tables.conflicts.filter(explained_by="unexplained")
+    assert f"come from {registry.facts['source'].n_unique()} sources" in page
+    assert f"holds {registry.facts.height:,} figures on {listed} parts and platforms" in page
+    assert f"Of the {several.height} metrics with more than one figure {disputed.height} are in dispute" in page
+    assert f"{tables.conflicts.height} figures differ, {unexplained.height} of them unexplained" in page
+    assert [reason for reason in EXPLANATIONS if f"`{reason}`" not in page] == []
+    verdicts = (*NAME_VERDICTS, "another_part")
+    assert [verdict for verdict in verdicts if f"`{verdict}`" not in page and verdict != "not_checkable"] == []
