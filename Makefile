@@ -7,7 +7,7 @@ BIN = .venv/bin
 RUNTIME = .venv/.runtime
 TESTING = .venv/.testing
 
-.PHONY: run test test-all check bench bench-fuzz ui lock
+.PHONY: run test test-all check docs bench bench-fuzz ui lock
 
 run: $(RUNTIME)
 	@$(BIN)/rackrecon refresh
@@ -24,6 +24,10 @@ check: $(TESTING)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint sql
+	$(BIN)/rackrecon reference --check
+
+docs: $(RUNTIME)
+	$(BIN)/rackrecon reference
 
 bench: $(TESTING)
 	$(BIN)/python -m tests.bench

@@ -41,7 +41,7 @@ def _question_names(incomplete: str) -> list[str]:
     return question_names(incomplete)
 
 
-@app.command()
+@app.command(epilog=_examples("rackrecon refresh", "rackrecon refresh --from training_results_v5.1.tar.gz"))
 def refresh(
     from_: Annotated[
         list[str] | None,
@@ -97,7 +97,7 @@ def query(
             ask(question, form)
 
 
-@app.command()
+@app.command(epilog=_examples("rackrecon check", "rackrecon check --format json"))
 def check(
     form: FormatOption = Format.table,
     data_docs: Annotated[
@@ -139,7 +139,11 @@ def explain(
         show_chain(name, form)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "rackrecon score results/my_system/llama31_405b", "rackrecon score result_0.txt --ruleset training-v5.1"
+    )
+)
 def score(
     paths: Annotated[list[str], PathsArgument],
     ruleset: RulesetOption = None,
@@ -152,7 +156,7 @@ def score(
         raise typer.Exit(score_paths(paths, ruleset, form))
 
 
-@app.command()
+@app.command(epilog=_examples("rackrecon lint training_results_v5.1/Acme", "rackrecon lint --rules"))
 def lint(
     paths: Annotated[list[str] | None, PathsArgument] = None,
     ruleset: RulesetOption = None,
@@ -169,7 +173,7 @@ def lint(
         raise typer.Exit(lint_paths(paths or [], ruleset, form))
 
 
-@app.command()
+@app.command(epilog=_examples("rackrecon compare results/a/bert results/b/bert --plot curves.html"))
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A result's folder, or a log.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
@@ -185,7 +189,11 @@ def compare(
         raise typer.Exit(compare_two(a, b, form, plot))
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "rackrecon diff data-before data", "rackrecon diff releases/2026.11.30 data --table mart.results --rows"
+    )
+)
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="A data folder, a lake or a release.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Another one.")],
@@ -202,7 +210,7 @@ def diff(
         show_differences(old, new, table or [], rows, form)
 
 
-@app.command()
+@app.command(epilog=_examples("rackrecon claims article.html", "rackrecon claims - --format json"))
 def claims(
     document: Annotated[str, typer.Argument(metavar="FILE", help="Text, Markdown or HTML; - takes it from stdin.")],
     media: Annotated[
@@ -236,7 +244,7 @@ def release(
         release_lake(output, version)
 
 
-@app.command()
+@app.command(epilog=_examples("rackrecon snapshot --output snapshot --round training-v5.1"))
 def snapshot(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder; default the package's own.")
@@ -252,7 +260,7 @@ def snapshot(
         embed(output, round_ or [])
 
 
-@app.command()
+@app.command(epilog=_examples("rackrecon report", "rackrecon report --output report"))
 def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder; default RACKRECON_REPORT.")
@@ -265,7 +273,20 @@ def report(
         write(output)
 
 
-@app.command()
+@app.command(hidden=True, epilog=_examples("rackrecon reference --check"))
+def reference(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where a page is stale.")] = False,
+) -> None:
+    """Write the generated pages of docs: this help, tables, settings, questions."""
+    with guarded():
+        from typer.main import get_command
+
+        from pipelines._cli.reference import write_reference
+
+        raise typer.Exit(write_reference(get_command(app), check=check))
+
+
+@app.command(epilog=_examples("rackrecon ui --port 3001"))
 def ui(port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 3000) -> None:
     """Serve the Dagster UI on 127.0.0.1 until interrupted."""
     with guarded():
