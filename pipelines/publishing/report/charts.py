@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from pipelines.publishing.report.parts import Figure, script_json
-from pipelines.publishing.report.words import counted, listed, words
+from pipelines.publishing.report.words import counted, label, listed, words
 
 PALETTE = ["#2a78b8", "#d9730d", "#2e9464", "#c2569b", "#8a6fd1", "#b8891a", "#3aa0b5", "#c4504d"]
 PALETTE += ["#6b7a8f", "#7f9c2c", "#a56b46", "#5560c9"]
@@ -24,6 +24,7 @@ VERDICT_COLOURS = {
     "no_interval": "#8a8f98",
 }
 _LOSS_PARTS = (
+    "steps_not_split_seconds",
     "ideal_seconds",
     "bubble_seconds",
     "fixed_seconds",
@@ -34,6 +35,7 @@ _LOSS_PARTS = (
     "rcp_seconds",
 )
 _ROW_STEP = 22
+_MOST_BARS = 40
 _CONFIG = {
     "aria": False,
     "background": "transparent",
@@ -59,6 +61,9 @@ _CONFIG = {
         "titleFontSize": 12,
         "labelLimit": 300,
         "symbolStrokeWidth": 2,
+        "symbolOpacity": 1,
+        "symbolBaseFillColor": "currentColor",
+        "symbolBaseStrokeColor": "currentColor",
     },
     "range": {"category": PALETTE},
 }
@@ -203,32 +208,40 @@ def rack_fill(audit: pl.DataFrame) -> Figure:
 def minutes(breakdown: pl.DataFrame, benchmark: str) -> Figure:
     """Return where the minutes of each result of one benchmark go; `breakdown` is `mart.time_breakdown`."""
     of_benchmark = breakdown.filter(pl.col("benchmark") == benchmark, pl.col("score_seconds").is_not_null())
-    parts = [name for name in _LOSS_PARTS if name in breakdown.columns]
-    shown = of_benchmark.sort("accelerator", "accelerator_count", "result_id", nulls_last=True).select(
-        "result_id", "accelerator", "accelerator_count", "score_seconds", *parts, "largest_loss"
+    unsplit = pl.when(pl.col("ideal_seconds").is_null()).then("steps_seconds").alias("steps_not_split_seconds")
+    shown = (
+        of_benchmark.with_columns(unsplit)
+        .sort("accelerator_count", "result_id", descending=[True, False], nulls_last=True)
+        .select("result_id", "accelerator", "accelerator_count", "score_seconds", *_LOSS_PARTS, "largest_loss")
     )
+    parts = {name: label(name).lower() for name in _LOSS_PARTS}
     drawn = (
-        _named_results(shown)
-        .unpivot(on=parts, index=["name", "result_id"], variable_name="part", value_name="seconds")
+        _named_results(shown.head(_MOST_BARS))
+        .unpivot(on=list(parts), index=["name", "result_id"], variable_name="part", value_name="seconds")
         .filter(pl.col("seconds").is_not_null())
-        .with_columns((pl.col("seconds") / 60).alias("minutes"), pl.col("part").str.strip_suffix("_seconds"))
+        .with_columns(
+            (pl.col("seconds") / 60).alias("minutes"),
+            pl.col("part").replace_strict(parts),
+            pl.col("part").replace_strict({name: place for place, name in enumerate(parts)}).alias("place"),
+        )
     )
     losses = shown["largest_loss"].drop_nulls().value_counts(sort=True)
-    largest = words(losses["largest_loss"][0]) if losses.height else "not known"
+    largest = label(f"{losses['largest_loss'][0]}_seconds").lower() if losses.height else "not known"
     bars = (
         alt.Chart(_words_of(drawn, "part"))
         .mark_bar()
         .encode(
             x=alt.X("minutes:Q", title="minutes of the score", stack="zero"),
             y=alt.Y("name:N", title=None, sort=None),
-            color=alt.Color("part:N", title=None, sort=[words(name.removesuffix("_seconds")) for name in parts]),
+            color=alt.Color("part:N", title=None, sort=list(parts.values())),
+            order="place:Q",
             tooltip=_tooltip("name", "part", "minutes"),
         )
     )
     return _figure(
         f"minutes-{benchmark}",
         f"{benchmark}: beside the ideal steps, the largest part is most often “{largest}”",
-        "One bar per result: the parts of its score in minutes, from the run whose clock time is the median.",
+        f"One bar per result, at most {_MOST_BARS}, the largest systems first: parts of the score in minutes.",
         f"{counted(shown.height, 'result')}; every part stands in the table.",
         bars,
         shown,
