@@ -23,7 +23,7 @@ _COUNTED_IN_EPOCHS = (
 # fmt: on
 """Benchmarks whose convergence is counted in `epoch_num`, whatever else their logs carry."""
 
-_EPOCH_UNITS = {"gpt3": "tokens", "bert": "samples"}
+_EPOCH_UNITS = {"gpt3": "tokens", "bert": "samples", "openfold": "samples"}
 """What `epoch_num` counts where it does not count epochs."""
 
 _HIGHEST_FID, _LOWEST_CLIP = 90.0, 0.15

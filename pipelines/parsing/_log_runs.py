@@ -50,6 +50,7 @@ _TEXTS = {
     "submission_platform": "submission_platform",
     "seed": "seed",
     "linear_precision": "lowest_numerical_precision_in_linear",
+    "linear_precision_short": "lowest_numerical_precision_linear",
     "precision": "precision",
     "precision_mode": "precision_mode",
 }
@@ -128,7 +129,7 @@ class RunTable:
             for name in names:
                 columns[name] = pl.Series(name, self._read(name, read, expected), dtype)
         runs = pl.DataFrame(columns).with_columns(
-            precision=pl.coalesce("linear_precision", "precision", "precision_mode")
+            precision=pl.coalesce("linear_precision", "linear_precision_short", "precision", "precision_mode")
         )
         self._report_runs(runs)
         return runs

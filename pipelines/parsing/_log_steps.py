@@ -5,6 +5,9 @@ Reading training statistics belongs here; turning a step time into a prediction 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import fmean, median
+
 import polars as pl
 
 from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
@@ -15,6 +18,8 @@ POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
 
 The few block means among the records move such a median by less than 0.1 %; calibrations rest on it as it is.
 """
+BLOCK_KEY = "block_start"
+"""Named as the source of step times that follow from blocks' begin, end and samples."""
 TRAINING_KEYS = ("tracked_stats", "train_loss", "throughput")
 SETTLING_STEPS = 3
 """Steps that no settled part includes."""
@@ -59,6 +64,7 @@ class StepTable:
     def __init__(self) -> None:
         self._columns = EventColumns(_OF_VALUE, _OF_METADATA)
         self._block_counts: list[int] = []
+        self._block_paces: list[_Pace] = []
 
     def add(self, log: int, events: list[Event]) -> None:
         """Gather the training statistics among events of a log that have one of `TRAINING_KEYS`."""
@@ -71,26 +77,44 @@ class StepTable:
             ],
         )
 
-    def end_log(self, block_count: int) -> None:
-        """Note how many blocks of steps the log has."""
-        self._block_counts.append(block_count)
+    def end_log(self, block_starts: Sequence[Event], block_stops: Sequence[Event]) -> None:
+        """Note the blocks of steps that the log has."""
+        self._block_counts.append(len(block_stops))
+        self._block_paces.append(_pace(block_starts, block_stops))
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.
 
         Args:
-            runs: One row a log, with `round` and `global_batch_size`.
+            runs: One row a log, with `round`, `global_batch_size` and `run_stop_line`.
         """
         facts = runs.select(
             log=pl.int_range(pl.len()),
             global_batch="global_batch_size",
             block_count=pl.Series(self._block_counts, dtype=pl.Int64),
             is_pooled=pl.col("round").is_in(POOLED_ROUNDS),
-        )
+            run_stop_line="run_stop_line",
+        ).hstack(pl.DataFrame(self._block_paces, schema=_PACE, orient="row"))
         steps = _statistics(self._columns.frame())
         steps = _tell_samples_from_steps(_mark_blocks(steps, facts), facts)
         scope = pl.when("is_block").then(pl.lit("block")).otherwise(pl.lit("step"))
         return steps.with_columns(scope=scope), _summarise(steps, facts)
+
+
+_PACE = {"block_median_seconds": pl.Float64, "block_mean_seconds": pl.Float64, "block_settling_count": pl.Int64}
+_Pace = tuple[float | None, float | None, int | None]
+"""Median and mean of the seconds of a sample over blocks, and the blocks left out before."""
+
+
+def _pace(starts: Sequence[Event], stops: Sequence[Event]) -> _Pace:
+    """Return the pace of blocks, of Nones where they do not say how many samples were consumed before and after."""
+    paces = []
+    for start, stop in zip(starts, stops, strict=False):
+        before, after = start.metadata.samples_count, stop.metadata.samples_count
+        if before is not None and after is not None and after > before >= 0 and stop.time_ms > start.time_ms:
+            paces.append((stop.time_ms - start.time_ms) / 1000 / (after - before))
+    settling = int(len(paces) > 2)
+    return (median(paces[settling:]), fmean(paces[settling:]), settling) if paces else (None, None, None)
 
 
 def _with_statistics(event: Event) -> Event:
@@ -163,14 +187,22 @@ def _tell_samples_from_steps(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.Dat
 
 
 def _summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
-    """Return the step time of each run: of the settled part of its single steps, else of its blocks."""
+    """Return the step time of each run: of the settled part of its single steps, else of its blocks.
+
+    A throughput after run_stop is that of the whole run, evaluations included, so one before it counts where there is
+    one. Logs without any step time have that of their blocks, where these state the samples consumed.
+    """
     seconds, rate, is_block = pl.col("step_seconds"), pl.col("throughput"), pl.col("is_block")
+    is_rate = rate.is_finite() & (rate >= 0)
+    is_early = (pl.col("line") < pl.col("run_stop_line")).fill_null(True)
     is_usable = (seconds.is_finite() & (seconds >= 0)).fill_null(False)
     logs = facts.join(
-        steps.group_by("log").agg(
+        steps.join(facts.select("log", "run_stop_line"), on="log", maintain_order="left")
+        .group_by("log")
+        .agg(
             pl.col("name_of_time").min(),
             logged_step_count=(is_usable & ~is_block).sum().cast(pl.Int64),
-            throughput_median=rate.filter(rate.is_finite() & (rate >= 0)).median(),
+            throughput_median=pl.coalesce(rate.filter(is_rate & is_early).median(), rate.filter(is_rate).median()),
             steps_by_samples=_spanned(pl.col("samples_count").filter(~is_block)),
             steps_by_number=_spanned(pl.col("step_number").filter(~is_block)),
         ),
@@ -182,24 +214,37 @@ def _summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         .join(logs.select("log", "is_pooled", "logged_step_count"), on="log", maintain_order="left")
         .filter(pl.col("is_pooled") | ~is_block | (pl.col("logged_step_count") == 0))
     )
-    is_timed = pl.col("step_median_seconds").is_not_null()
+    is_timed = pl.col("name_of_time").is_not_null() & pl.col("step_median_seconds").is_not_null()
+    is_of_blocks = ~is_timed & pl.col("step_median_seconds").is_not_null()
     names = pl.col("name_of_time").replace_strict(dict(enumerate(_STEP_TIMES)), return_dtype=pl.String)
     scope = pl.when(pl.col("logged_step_count") > 0).then(pl.lit("step")).otherwise(pl.lit("block"))
     spanned = pl.coalesce(pl.col("steps_by_samples") / pl.col("global_batch"), "steps_by_number")
     return (
         logs.join(_settled(chosen), on="log", how="left")
         .sort("log")
+        .with_columns(_from_blocks())
         .select(
             "logged_step_count",
             "step_median_seconds",
             "step_mean_seconds",
             "settling_step_count",
             "throughput_median",
-            step_time_key=pl.when(is_timed).then(names),
-            step_time_scope=pl.when(is_timed).then(scope),
+            step_time_key=pl.when(is_timed).then(names).when(is_of_blocks).then(pl.lit(BLOCK_KEY)),
+            step_time_scope=pl.when(is_timed).then(scope).when(is_of_blocks).then(pl.lit("block")),
             spanned_step_count=spanned.round().cast(pl.Int64, strict=False),
         )
     )
+
+
+def _from_blocks() -> list[pl.Expr]:
+    """Return step times that follow from blocks for logs that have none; pooled rounds stay as they were published."""
+    has_none = pl.col("step_median_seconds").is_null() & ~pl.col("is_pooled") & (pl.col("global_batch") > 0)
+    of_block = {
+        "step_median_seconds": pl.col("block_median_seconds") * pl.col("global_batch"),
+        "step_mean_seconds": pl.col("block_mean_seconds") * pl.col("global_batch"),
+        "settling_step_count": pl.col("block_settling_count"),
+    }
+    return [pl.when(has_none).then(expression).otherwise(name).alias(name) for name, expression in of_block.items()]
 
 
 def _settled(chosen: pl.DataFrame) -> pl.DataFrame:

@@ -103,7 +103,7 @@ class _Batch:
                 self._steps.add(self._log_count, _sort_out(decoded, lines, events))
             self._runs.add(file, placed, log, events)
             self._evals.add(self._log_count, log, events)
-            self._steps.end_log(block_count=len(events.get("block_stop", ())))
+            self._steps.end_log(events.get("block_start", []), events.get("block_stop", []))
             self._log_count += 1
         self._waiting, self._waiting_bytes = [], 0
 

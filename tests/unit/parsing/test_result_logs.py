@@ -247,6 +247,24 @@ def test_settings() -> None:
     assert {name: run[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "lowest_numerical_precision_in_linear",
+        "lowest_numerical_precision_linear",
+        "precision",
+        "precision_mode",
+    ],
+)
+def test_precision_under_each_of_its_names(key: str) -> None:
+    assert run_of(line(key, "mxfp4"))["precision"] == "mxfp4"
+
+
+def test_the_precision_of_linear_layers_comes_first() -> None:
+    lines = [line("precision", "bf16"), line("lowest_numerical_precision_linear", "mxfp4")]
+    assert run_of(*lines)["precision"] == "mxfp4"
+
+
 def test_the_last_value_of_a_repeated_setting_counts() -> None:
     assert run_of(line("global_batch_size", 8), line("global_batch_size", 16))["global_batch_size"] == 16
 
@@ -417,6 +435,7 @@ def test_results_after_run_stop_do_not_count() -> None:
         ("dlrm_dcnv2", {"epoch_num": 0.7499999}, (0.75, "epochs")),
         ("gpt3", {"epoch_num": 1_207_959_552}, (1_207_959_552.0, "tokens")),
         ("bert", {"epoch_num": 2_400_445}, (2_400_445.0, "samples")),
+        ("openfold", {"epoch_num": 81_920}, (81_920.0, "samples")),
         ("a_new_one", {"epoch_num": 2}, (2.0, "epochs")),
         ("a_new_one", {"step_num": 30}, (30.0, "steps")),
         ("a_new_one", {"step": 40}, (40.0, "steps")),
@@ -611,6 +630,57 @@ def test_unit_of_throughput(measured: str, unit: str) -> None:
     run = run_of(*lines, benchmark=measured)
     assert (run["throughput_median"], run["throughput_unit"]) == (3.0, unit)
     assert run_of(line("x"), benchmark=measured)["throughput_unit"] is None
+
+
+def test_a_throughput_after_run_stop_is_that_of_the_whole_run() -> None:
+    stop, whole = line("run_stop", status="success"), line("throughput", 6.4)
+    assert run_of(line("throughput", 8.0), stop, whole)["throughput_median"] == 8.0
+    assert run_of(line("run_start"), stop, whole)["throughput_median"] == 6.4
+    assert run_of(line("throughput", 6.0), line("throughput", 8.0))["throughput_median"] == 7.0
+
+
+def blocks(*seconds: int, samples: int = 320) -> list[str]:
+    """Blocks of so many seconds, one after the other, with the samples consumed before and after each."""
+    lines = []
+    for number, duration in enumerate(seconds):
+        lines.append(line("block_start", time_ms=0, samples_count=number * samples))
+        lines.append(line("block_stop", time_ms=1000 * duration, samples_count=(number + 1) * samples))
+    return lines
+
+
+def test_blocks_that_state_their_samples_give_the_step_time_of_a_log_without_one() -> None:
+    batch = line("global_batch_size", 32)
+    run = run_of(batch, *blocks(90, 10, 20, 15))
+    assert (run["step_median_seconds"], run["step_mean_seconds"]) == (1.5, 1.5)
+    assert (run["step_time_key"], run["step_time_scope"], run["settling_step_count"]) == ("block_start", "block", 1)
+    assert run["logged_step_count"] == 0
+    run = run_of(batch, *blocks(10), line("throughput", 9.0))
+    assert (run["step_median_seconds"], run["settling_step_count"]) == (1.0, 0)
+    run = run_of(batch, *blocks(10), line("tracked_stats", {"train_step_time": 2.0, "reduced_train_loss": 3.0}))
+    assert (run["step_median_seconds"], run["step_time_key"]) == (2.0, "train_step_time")
+
+
+def test_blocks_of_one_log_are_not_those_of_another() -> None:
+    logs = [[line("run_start")], [line("global_batch_size", 32), *blocks(10)], [line("global_batch_size", 32)]]
+    files = [log_file(*lines, number=number) for number, lines in enumerate(logs)]
+    for ordered in (files, files[::-1]):
+        assert parse(*ordered).runs["step_median_seconds"].to_list() == [None, 1.0, None]
+
+
+def test_blocks_that_state_no_progress_give_no_step_time() -> None:
+    same = [line("block_start", time_ms=0, samples_count=64), line("block_stop", time_ms=9, samples_count=64)]
+    epochs = [line("block_start", time_ms=0, first_epoch_num=1), line("block_stop", time_ms=9, first_epoch_num=1)]
+    batch = line("global_batch_size", 32)
+    for lines, options in (
+        ([batch, *same], {}),
+        ([batch, *epochs], {}),
+        (blocks(10), {}),
+        ([batch, *blocks(10)[1:]], {}),
+        ([batch, *blocks(0)], {}),
+        ([batch, *blocks(10)], {"round_name": "training-v5.1"}),
+    ):
+        run = run_of(*lines, **options)
+        assert (run["step_median_seconds"], run["step_time_key"], run["step_time_scope"]) == (None, None, None)
 
 
 # Sets of files
