@@ -106,7 +106,7 @@ def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runn
             report.parts.append(_refresh_round(workshop, round_name, source, runner, tell))
     if workshop.live and not only:
         report.parts += _refresh_sheets(workshop, workshop.live, runner, tell)
-    if workshop.lake.partitions("core.sources"):
+    if any(workshop.lake.partitions(name) for name in ("core.sources", "raw.sheets")):
         report.parts.append(_refresh_answers(workshop, runner, tell))
     return report
 

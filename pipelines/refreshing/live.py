@@ -149,7 +149,7 @@ def record_known_rounds(lake: Lake, found: Discovered, now: datetime) -> bool:
             "commit": at.commit if at else known["commit"] if known else None,
             "first_listed_at": known["first_listed_at"] if known else moment,
         }
-    if after == before:
+    if after == before and lake.manifest("core.known_rounds") is not None:
         return False
     frame = pl.DataFrame(list(after.values()), schema=KnownRounds.create_empty().schema, orient="row")
     lake.write("core.known_rounds", frame, inputs={}, code_version=code_version("refreshing/live.py"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataframely as dy
 
-from pipelines.schemas.columns import blob, count, key, text
+from pipelines.schemas.columns import blob, count, flag, key, text
 
 
 class Files(dy.Schema):
@@ -29,7 +29,7 @@ class Files(dy.Schema):
 class Sheets(dy.Schema):
     """One version of a page or file of specifications, byte for byte; one row per source, path and bytes.
 
-    The same bytes twice are one row. The version that stands is the one with the latest `retrieved_at`.
+    The same bytes twice are one row.
     """
 
     source = key("Source by its short name in the catalogue, such as nvidia-h100-page")
@@ -46,5 +46,6 @@ class Sheets(dy.Schema):
     media_type = text("Media type as the host told it")
     size_bytes = count("Length of the content", unit="bytes", nullable=False)
     content = blob("The bytes as published")
+    is_current = flag("Whether these bytes stand: one version of each page does", nullable=False)
     first_retrieved_at = text("When these bytes were first read, ISO 8601 in UTC", nullable=False)
     retrieved_at = text("When these bytes were last read in place of others, ISO 8601 in UTC", nullable=False)

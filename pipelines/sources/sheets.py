@@ -134,20 +134,17 @@ def fetch_sheets(http: Http, catalogue: Catalogue, held: pl.DataFrame, now: date
             row = _row(entry, path, page, before if is_standing else rows.get(key), now, is_standing=is_standing)
             if row != before:
                 changed.append(f"{entry.source} {path}".strip())
+                if before is not None:
+                    rows[entry.source, path, before["sha256"]] = {**before, "is_current": False}
                 rows[key] = row
     schema = Sheets.create_empty().schema
     frame = pl.DataFrame(list(rows.values()), schema=schema, orient="row")
     return Fetched(frame.sort(Sheets.primary_key()), changed, failures)
 
 
-def versions(sheets: pl.DataFrame) -> pl.DataFrame:
-    """Return all versions, those of a page together, the one that stands last."""
-    return sheets.sort("source", "path", "retrieved_at", "sha256")
-
-
 def current(sheets: pl.DataFrame) -> pl.DataFrame:
     """Return the version of each page that stands."""
-    return versions(sheets).unique(["source", "path"], keep="last", maintain_order=True)
+    return sheets.filter("is_current").sort("source", "path")
 
 
 def sheets_of(rows: pl.DataFrame) -> list[tuple[str, Sheet]]:
@@ -191,6 +188,7 @@ def _row(
         "media_type": before["media_type"] if before else page.media_type or None,
         "size_bytes": len(page.content),
         "content": page.content,
+        "is_current": True,
         "first_retrieved_at": before["first_retrieved_at"] if before else moment,
         "retrieved_at": before["retrieved_at"] if before and is_standing else moment,
     }

@@ -9,22 +9,20 @@ import sys
 import tarfile
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from pipelines.assets.execution import InProcessRunner, project_instance
-from pipelines.definitions import build_definitions
-from pipelines.quality.outcomes import outcomes_frame
-from pipelines.refreshing import flow, stations
-from pipelines.refreshing import workshop as workshop_module
-from pipelines.refreshing.flow import Report
+from pipelines.refreshing import answers, flow, rounds
+from pipelines.refreshing.flow import Report, RunOutcome
+from pipelines.refreshing.live import take_in_from_hosts
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
 from pipelines.snapshot import Snapshot
+from pipelines.sources.errors import SourceError
 from pipelines.sources.http import Http
 from tests.integration.conftest import published_files
 
@@ -130,40 +128,57 @@ def workshop_of(settings: Settings) -> Workshop:
     return workshop
 
 
-class NoSuites:
-    """Suites that check nothing: what is fetched is the matter here, and importing the real ones takes seconds."""
+FEW = ("judge_runs", "score_results", "sum_up_inference", "read_specifications", "resolve_facts")
+"""Stations whose answers these tests look at; the others take seconds and are tested elsewhere."""
 
-    def start(self) -> None:
-        """Nothing is to be started."""
 
-    def stop(self) -> None:
-        """Nothing is to be ended."""
+class DirectRunner:
+    """Runs the stations of a refresh without Dagster, whose bookkeeping is most of the time on a small repository."""
 
-    def run(self, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        return outcomes_frame([])
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    def run_round(self, round_name: str) -> RunOutcome:
+        return _outcome(
+            lambda: (rounds.take_in(self._workshop, round_name), rounds.read_round(self._workshop, round_name))
+        )
+
+    def run_sheets(self) -> RunOutcome:
+        return _outcome(lambda: take_in_from_hosts(self._workshop))
+
+    def run_answers(self) -> RunOutcome:
+        for station in flow.STATIONS:
+            answers.bring_up_to_date(self._workshop, station)
+        return RunOutcome()
+
+
+def _outcome(run: Callable[[], object]) -> RunOutcome:
+    try:
+        run()
+    except SourceError as error:
+        return RunOutcome(str(error), is_source=True)
+    return RunOutcome()
 
 
 @pytest.fixture
-def suites_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (flow, stations, workshop_module):
-        monkeypatch.setattr(module, "SUITES", NoSuites())
+def few_stations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "STATIONS", tuple(one for one in flow.STATIONS if one.name in FEW))
+    monkeypatch.setattr(flow, "is_published", lambda workshop: True)
 
 
 Live = Callable[..., Report]
 
 
 @pytest.fixture
-def live(workshop: Workshop, suites_here: None, told: list[str]) -> Live:
-    """Refresh the workshop's lake from the host, through Dagster, in this process."""
+def live(workshop: Workshop, few_stations: None, told: list[str]) -> Live:
+    """Refresh the workshop's lake from the host, in this process."""
 
     def run(*paths: Path, only: tuple[str, ...] = (), is_live: bool = True, at: Workshop = workshop) -> Report:
-        definitions = build_definitions(at.settings, {"workshop": at})
-        with project_instance(at.settings.prepare_dagster_home()) as instance, at.refreshing():
-            runner = InProcessRunner(definitions, instance)
-            if not is_live:
-                return flow.refresh(at, paths, only, runner, told.append)
-            with at.asking_hosts(told.append):
-                return flow.refresh(at, paths, only, runner, told.append)
+        with ExitStack() as stack:
+            stack.enter_context(at.refreshing())
+            if is_live:
+                stack.enter_context(at.asking_hosts(told.append))
+            return flow.refresh(at, paths, only, DirectRunner(at), told.append)
 
     return run
 
