@@ -33,12 +33,13 @@ class EventColumns:
         self._lists: dict[str, list[Any]] = {name: [] for name in ("line", "time_ms", *of_value, *of_metadata)}
         self._columns = {name: [pl.Series(dtype=_type(name))] for name in self._lists}
 
-    def add(self, log: int, events: list[Event]) -> None:
-        """Gather events of a log; they come after those gathered before."""
+    def add(self, log: int, events: list[Event], lines: list[int]) -> None:
+        """Gather events of a log with their lines; they come after those gathered before."""
         if events:
             self._logs.append(log)
             self._row_counts.append(len(events))
             self._events += events
+            self._lists["line"] += lines
             if len(self._events) > _ROWS_HELD_AS_EVENTS:
                 self._hold_as_lists()
 
@@ -52,7 +53,6 @@ class EventColumns:
 
     def _hold_as_lists(self) -> None:
         events = self._events
-        self._lists["line"] += [event.line for event in events]
         self._lists["time_ms"] += [event.time_ms for event in events]
         if self._of_value:
             values = [event.value for event in events]

@@ -55,12 +55,15 @@ class EvalTable:
 
     def add(self, number: int, log: Log, events: EventsByKey) -> None:
         """Gather the evaluations of a log."""
-        self._starts.add(number, events.get("eval_start", []))
-        self._stops.add(number, events.get("eval_stop", []))
         results = events.get("eval_accuracy", [])
         if "eval_error" in events or any(type(event.value) is Statistics for event in results):
             results = _named_results(log, sorted(results + events.get("eval_error", []), key=lambda event: event.line))
-        self._results.add(number, results)
+        for columns, found in (
+            (self._starts, events.get("eval_start", [])),
+            (self._stops, events.get("eval_stop", [])),
+            (self._results, results),
+        ):
+            columns.add(number, found, [event.line for event in found])
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.

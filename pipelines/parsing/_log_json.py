@@ -58,7 +58,7 @@ class Event(msgspec.Struct, gc=False):
     value: Statistics | list[Any] | str | int | float | bool | None
     metadata: Metadata
     line: int = 0
-    """Line number within the log, from 1; whoever reads a log sets it, whatever a text says."""
+    """Line number within the log, from 1; whoever reads a log sets it where it is asked for, whatever a text says."""
 
 
 decode_short = msgspec.json.Decoder(Event).decode

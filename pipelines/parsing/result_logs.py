@@ -12,9 +12,8 @@ import polars as pl
 
 from pipelines.parsing._log_evals import EvalTable
 from pipelines.parsing._log_events import EventsByKey, LogReader
-from pipelines.parsing._log_json import Event
 from pipelines.parsing._log_runs import IDENTITY, RunTable
-from pipelines.parsing._log_steps import TRAINING_KEYS, StepTable
+from pipelines.parsing._log_steps import TRACKED, StepTable
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import Evals, Runs, Steps
@@ -100,10 +99,15 @@ class _Batch:
         for (file, placed), log in zip(self._waiting, logs, strict=True):
             events = EventsByKey(list)
             for decoded, lines in log.events():
-                self._steps.add(self._log_count, _sort_out(decoded, lines, events))
+                self._steps.add(self._log_count, decoded, lines)
+                for event, line in zip(decoded, lines, strict=True):
+                    key = event.key
+                    if key != TRACKED:
+                        event.line = line
+                        events[key].append(event)
             self._runs.add(file, placed, log, events)
             self._evals.add(self._log_count, log, events)
-            self._steps.end_log(events.get("block_start", []), events.get("block_stop", []))
+            self._steps.end_log(file.round, events.get("block_start", []), events.get("block_stop", []))
             self._log_count += 1
         self._waiting, self._waiting_bytes = [], 0
 
@@ -120,20 +124,6 @@ class _Batch:
             _rows_frame(runs, steps, Steps.create_empty()),
             findings_frame(self._misplaced + self._runs.findings),
         )
-
-
-def _sort_out(decoded: list[Event], lines: list[int], others: EventsByKey) -> list[Event]:
-    """Return the events that may have training statistics and file the others by their key."""
-    tracked, *scalars = TRAINING_KEYS
-    training = []
-    for event, line in zip(decoded, lines, strict=True):
-        event.line = line
-        key = event.key
-        if key == tracked or key in scalars:
-            training.append(event)
-        else:
-            others[key].append(event)
-    return training
 
 
 def _runs_frame(runs: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,168 @@
+"""The step time of a run, from its training statistics or its blocks.
+
+Choosing which times count belongs here; reading them is done in `_log_steps`, predicting them in `modelling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median
+
+import numpy as np
+import polars as pl
+
+from pipelines.parsing._log_json import Event
+
+POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
+"""Rounds whose step times have been published over every record of a log but the first three.
+
+The few block means among the records move such a median by less than 0.1 %; calibrations rest on it as it is.
+"""
+BLOCK_KEY = "block_start"
+"""Named as the source of step times that follow from blocks' begin, end and samples."""
+SETTLING_STEPS = 3
+"""Steps that no settled part includes."""
+SETTLED_WINDOW_STEPS = 5
+SETTLED_WITHIN = 0.02
+LAUNCH_SHARE = 0.25
+"""A record under a quarter of the median times the launch of a step and not the step."""
+
+# Mask R-CNN logs of v2.1 to v3.1 name the time of an iteration `time`, beside the share of `data` in it.
+STEP_TIMES = {
+    "train_step_time": pl.col("train_step_time"),
+    "train_step_timing": pl.col("train_step_timing"),
+    "train_step_timing in s": pl.col("train_step_timing_in_s"),
+    "time": pl.when(pl.col("data").is_not_null()).then("time"),
+}
+"""Names of the time of a step, in the order in which they are looked for."""
+
+PACE = {"block_median_seconds": pl.Float64, "block_mean_seconds": pl.Float64, "block_settling_count": pl.Int64}
+Pace = tuple[float | None, float | None, int | None]
+"""Median and mean of the seconds of a sample over blocks, and the blocks left out before."""
+
+
+def pace(starts: Sequence[Event], stops: Sequence[Event]) -> Pace:
+    """Return the pace of blocks, of Nones where they do not say how many samples were consumed before and after."""
+    paces = []
+    for start, stop in zip(starts, stops, strict=False):
+        before, after = start.metadata.samples_count, stop.metadata.samples_count
+        if before is not None and after is not None and after > before >= 0 and stop.time_ms > start.time_ms:
+            paces.append((stop.time_ms - start.time_ms) / 1000 / (after - before))
+    settling = int(len(paces) > 2)
+    return (median(paces[settling:]), fmean(paces[settling:]), settling) if paces else (None, None, None)
+
+
+def summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """Return the step time of each run: of the settled part of its single steps, else of its blocks.
+
+    A throughput after run_stop is that of the whole run, evaluations included, so one before it counts where there is
+    one. Logs without any step time have that of their blocks, where these state the samples consumed.
+
+    Args:
+        steps: Training statistics in the order of their logs.
+        facts: One row a log, in their order.
+    """
+    seconds, rate, is_block = pl.col("step_seconds"), pl.col("throughput"), pl.col("is_block")
+    is_rate = rate.is_finite() & (rate >= 0)
+    is_early = (pl.col("line") < pl.col("run_stop_line")).fill_null(value=True)
+    is_usable = (seconds.is_finite() & (seconds >= 0)).fill_null(value=False)
+    logs = facts.join(
+        steps.with_columns(facts["run_stop_line"].gather(steps["log"]))
+        .group_by("log")
+        .agg(
+            pl.col("name_of_time").min(),
+            logged_step_count=(is_usable & ~is_block).sum().cast(pl.Int64),
+            throughput_median=pl.coalesce(rate.filter(is_rate & is_early).median(), rate.filter(is_rate).median()),
+            steps_by_samples=_spanned(pl.col("samples_count").filter(~is_block)),
+            steps_by_number=_spanned(pl.col("step_number").filter(~is_block)),
+        ),
+        on="log",
+        how="left",
+        maintain_order="left",
+    ).with_columns(pl.col("logged_step_count").fill_null(0))
+    takes_all = (logs["is_pooled"] | (logs["logged_step_count"] == 0)).gather(steps["log"])
+    settled = _settled(steps.filter(is_usable & (takes_all | ~is_block)).select("log", "step_seconds"), logs)
+    is_timed = pl.col("name_of_time").is_not_null() & pl.col("step_median_seconds").is_not_null()
+    is_of_blocks = ~is_timed & pl.col("step_median_seconds").is_not_null()
+    names = pl.col("name_of_time").replace_strict(dict(enumerate(STEP_TIMES)), return_dtype=pl.String)
+    scope = pl.when(pl.col("logged_step_count") > 0).then(pl.lit("step")).otherwise(pl.lit("block"))
+    spanned = pl.coalesce(pl.col("steps_by_samples") / pl.col("global_batch"), "steps_by_number")
+    return (
+        logs.join(settled, on="log", how="left", maintain_order="left")
+        .with_columns(_from_blocks())
+        .select(
+            "logged_step_count",
+            "step_median_seconds",
+            "step_mean_seconds",
+            "settling_step_count",
+            "throughput_median",
+            step_time_key=pl.when(is_timed).then(names).when(is_of_blocks).then(pl.lit(BLOCK_KEY)),
+            step_time_scope=pl.when(is_timed).then(scope).when(is_of_blocks).then(pl.lit("block")),
+            spanned_step_count=spanned.round().cast(pl.Int64, strict=False),
+        )
+    )
+
+
+def _from_blocks() -> list[pl.Expr]:
+    """Return step times that follow from blocks for logs that have none; pooled rounds stay as they were published."""
+    has_none = pl.col("step_median_seconds").is_null() & ~pl.col("is_pooled") & (pl.col("global_batch") > 0)
+    of_block = {
+        "step_median_seconds": pl.col("block_median_seconds") * pl.col("global_batch"),
+        "step_mean_seconds": pl.col("block_mean_seconds") * pl.col("global_batch"),
+        "settling_step_count": pl.col("block_settling_count"),
+    }
+    return [pl.when(has_none).then(expression).otherwise(name).alias(name) for name, expression in of_block.items()]
+
+
+def _settled(times: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
+    """Return median and mean of each run's settled part.
+
+    It begins, from the fourth step on, where the median of five steps is within 2 % of the median of the run's
+    second half, and with that half at the latest; in pooled rounds at the fourth step. Of blocks the first is left
+    out, if there are three.
+
+    Args:
+        times: Step times that count, in the order of their logs.
+        logs: One row a log, in their order.
+    """
+    seconds, count, place = pl.col("step_seconds"), pl.col("count"), pl.col("place")
+    runs = times.group_by("log", maintain_order=True).len("count").with_columns(pl.col("count").cast(pl.Int64))
+    runs = runs.with_columns(logs.select("is_pooled", "logged_step_count")[runs["log"].to_list()], half=count // 2)
+    run = np.repeat(np.arange(len(runs)), runs["count"].to_numpy())
+    first = runs.select(count.cum_sum() - count).to_series().gather(run)
+    numbered = times.with_columns(
+        place=pl.int_range(pl.len()) - first,
+        half=runs["half"].gather(run),
+        window=seconds.rolling_median(SETTLED_WINDOW_STEPS).shift(1 - SETTLED_WINDOW_STEPS),
+    )
+    later = numbered.filter(place >= pl.col("half")).group_by("log", maintain_order=True).agg(seconds.median())
+    reference = later["step_seconds"].gather(run)
+    is_near = (
+        ((pl.col("window") - reference).abs() <= SETTLED_WITHIN * reference)
+        & (place + SETTLED_WINDOW_STEPS <= runs["count"].gather(run))
+        & (place >= pl.min_horizontal(SETTLING_STEPS, "half"))
+    )
+    near = numbered.filter(is_near).group_by("log").agg(settled_from=place.min())
+    settling = (
+        pl.when(pl.col("logged_step_count") == 0)
+        .then((count > 2).cast(pl.Int64))
+        .when("is_pooled")
+        .then(pl.min_horizontal(SETTLING_STEPS, count - 1))
+        .otherwise(pl.min_horizontal("settled_from", "half"))
+    )
+    runs = runs.join(near, on="log", how="left", maintain_order="left").with_columns(settling_step_count=settling)
+    settled = numbered.filter(place >= runs["settling_step_count"].gather(run))
+    typical = settled.select("log", typical=seconds.median().over("log"))["typical"]
+    return (
+        settled.filter(seconds >= LAUNCH_SHARE * typical)
+        .group_by("log")
+        .agg(step_median_seconds=seconds.median(), step_mean_seconds=seconds.mean())
+        .join(runs.select("log", "settling_step_count"), on="log")
+    )
+
+
+def _spanned(progress: pl.Expr) -> pl.Expr:
+    """Return the progress from before the first record to the last: one mean distance more than between the two."""
+    stated = progress.drop_nulls()
+    span = stated.last() - stated.first()
+    return pl.when((stated.len() > 1) & (span > 0)).then(span * stated.len() / (stated.len() - 1))
