@@ -81,7 +81,9 @@ def peer() -> list[Row]:
             parsing = median_processor_seconds(lambda logs=logs: parse(logs))
             ruleset = f"{round_name.removeprefix('training-v')}.0"
             theirs = sum(
-                run(python("mlperf_logging.result_summarizer", str(root / name), "training", ruleset)).user_seconds
+                run(
+                    python("mlperf_logging.result_summarizer", str(root / name), "training", ruleset), folder=root
+                ).user_seconds
                 for name in submitters
             )
             rows += [

@@ -34,8 +34,8 @@ def _processor_seconds(call: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def run(command: Sequence[str | Path], *, cores: set[int] | None = None, **environment: str) -> Usage:
-    """Run a command to its end and return what it and its children used.
+def run(command: Sequence[str | Path], *, folder: Path | None = None, **environment: str) -> Usage:
+    """Run a command to its end, in `folder` where one is named, and return what it and its children used.
 
     Raises:
         RuntimeError: the command failed; the message holds the end of what it said.
@@ -46,7 +46,7 @@ def run(command: Sequence[str | Path], *, cores: set[int] | None = None, **envir
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, **environment},
-        preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None,
+        cwd=folder,
     )
     assert process.stdout is not None
     said = process.stdout.read()
