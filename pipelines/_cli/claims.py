@@ -32,9 +32,10 @@ _BELOW = " " * (_WIDEST_VERDICT + 4)
 
 def check_claims_of(place: str, media: Media | None, form: Format) -> int:
     """Print every claim of the document at `place` with its verdict and return the exit code."""
-    inputs = _inputs(Lake.at(Settings.from_environment().lake))
+    lake = Lake.at(Settings.from_environment().lake)
+    inputs = _inputs(lake)
     document = _read(place, media)
-    say(_age(inputs["core.sources"]))
+    say(_age(lake))
     extraction = extract_claims(document.text, document.media)
     claims = check_claims(extraction.claims, inputs)
     notes = list(dict.fromkeys(claims["footnote"].drop_nulls()))
@@ -58,7 +59,8 @@ def _inputs(lake: Lake) -> Inputs:
     """Return what claims are checked against: the tables of the last refresh, and what contains what."""
     if not lake.partitions("mart.results"):
         raise UsageError("nothing to check claims against yet; `rackrecon refresh` makes it")
-    return {**registry_frames(), **{name: lake.read(name) for name in CHECKED_AGAINST}}
+    containments = registry_frames()["registry.containments"]
+    return {"registry.containments": containments, **{name: lake.read(name) for name in CHECKED_AGAINST}}
 
 
 def _read(place: str, media: Media | None) -> Document:
@@ -76,10 +78,11 @@ def _read(place: str, media: Media | None) -> Document:
         return read_document(place, stream, media)
 
 
-def _age(sources: pl.DataFrame) -> str:
-    read_at = dict(sources.select("round", "retrieved_at").iter_rows())
+def _age(lake: Lake) -> str:
+    read_at = dict(lake.read("core.sources").select("round", "retrieved_at").iter_rows())
     newest_round = newest(read_at, "training")
-    return age_line(read_at, read_at[newest_round] if newest_round else None, datetime.now(UTC).date())
+    listed = lake.read("core.known_rounds")["round"]
+    return age_line(read_at, read_at[newest_round] if newest_round else None, datetime.now(UTC).date(), listed)
 
 
 def _lines(claims: pl.DataFrame, notes: list[str], place: str) -> Iterator[str]:
@@ -122,7 +125,7 @@ def _summary(claims: pl.DataFrame, unread: int) -> str:
     counts = dict(first.group_by("verdict").len().sort("len", "verdict", descending=[True, False]).iter_rows())
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "no claim"
     repeats = claims.height - first.height
-    return f"{told}; {repeats} told again; {unread} figures or lines not read"
+    return f"{told}; {repeats} told again; {unread} not read"
 
 
 def _on_one_line(text: str) -> str:

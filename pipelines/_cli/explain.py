@@ -13,7 +13,6 @@ from pipelines.publishing.claim_chain import chain_of_claim
 from pipelines.publishing.fact_chain import chain_of_fact
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.settings import Settings
-from pipelines.sources.registry import registry_frames
 
 
 def show_chain(name: str, form: ChainFormat) -> None:
@@ -34,7 +33,7 @@ def show_chain(name: str, form: ChainFormat) -> None:
 
 
 def _find(lake: Lake, name: str) -> Link:
-    facts = registry_frames()["core.spec_facts"]
+    facts = lake.read("core.spec_facts")
     chain = chain_of_claim(lake, facts, name) or chain_of_fact(lake, facts, name) or chain_of_run(lake, name)
     if chain is not None:
         return chain

@@ -43,8 +43,8 @@ _ALIKE = str.maketrans(
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _RATE_UNITS = r"[KMGTPE]i?[Bb](?:/s|ps)?|kW|MW|GW|min|[TPE]FLOPS|[TPE]FLOP/s|GT/s|%"
 _BREAKS = re.compile(
-    rf"(?<![\w.-])\d[\d,.]*(?:(?=[A-Z][a-z]{{2}})|(?=[A-Z]{{2}}))"
-    rf"|(?<![\w.-])\d[\d,.]*\s?(?:{_RATE_UNITS})(?=[A-Z][A-Za-z])(?!\w*(?:/s|ps)\b)"
+    rf"(?<![\w.-])\d[\d,.]{{0,30}}(?:(?=[A-Z][a-z]{{2}})|(?=[A-Z]{{2}}))"
+    rf"|(?<![\w.-])\d[\d,.]{{0,30}}\s?(?:{_RATE_UNITS})(?=[A-Z][A-Za-z])(?!\w*(?:/s|ps)\b)"
     rf"|(?<=[a-z]{{2}})[.](?=[A-Z])"
 )
 _SENTENCE_END = re.compile(r"[.!?][\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9~])")

@@ -55,6 +55,9 @@ __all__ = [
 MOST_QUOTED_WORDS = 15
 """Words of a document that a claim may quote."""
 
+SENTENCES_AROUND = 30
+"""Sentences of a paragraph before and after one in which its subject is looked for."""
+
 CLAIM_COLUMNS: dict[str, Any] = {
     "claim": pl.Int64,
     "line": pl.Int64,
@@ -168,9 +171,11 @@ def _read_block(reader: _Reader, block: Block) -> None:
     spoken_of = [[m for m in names if not is_aside(sentence.text, m)] for sentence, names in sentences]
     for number, (sentence, mentions) in enumerate(sentences):
         reader.sentence_number += 1
+        near_before = spoken_of[max(0, number - SENTENCES_AROUND) : number]
+        near_after = spoken_of[number + 1 : number + 1 + SENTENCES_AROUND]
         around = Surroundings(
-            before=tuple(m for names in reversed(spoken_of[:number]) for m in sorted(names, key=rank_in_focus)),
-            after=tuple(m for names in spoken_of[number + 1 :] for m in names),
+            before=tuple(m for names in reversed(near_before) for m in sorted(names, key=rank_in_focus)),
+            after=tuple(m for names in near_after for m in names),
             headings=headings,
             earlier=tuple(reversed(reader.focus)),
             document=reader.document,

@@ -199,9 +199,11 @@ def _needs(run: Any, parts: tuple[str, ...], world: World) -> Iterator[tuple[flo
         sizes = f"{small['accelerator_count']:,} and {large['accelerator_count']:,}"
         yield count, f"power law through {sizes}, exponent {exponent:.3f}"
     frame = world.equivalents
-    if frame is not None and {"result_id", "accelerator", "equivalent_accelerator_count"} <= set(frame.columns):
+    needed = {"result_id", "accelerator", "basis", "equivalent_accelerator_count"}
+    if frame is not None and needed <= set(frame.columns):
         for row in frame.filter(pl.col("result_id") == run["result_id"]).iter_rows(named=True):
-            if plain_name(row["accelerator"]) in parts and row["equivalent_accelerator_count"]:
+            has_runs = row["basis"] == "family" and row["equivalent_accelerator_count"]
+            if has_runs and plain_name(row["accelerator"]) in parts:
                 yield float(row["equivalent_accelerator_count"]), "step-time model of its runs"
 
 

@@ -224,7 +224,7 @@ def _mismatch(claim: Claim, check: Check, firm: list[Candidate]) -> Judgement:
         and not (claim.dimension == "count" and claim.is_universal and claim.scope is None)
         and error >= max(DOUBT * claim.tolerance, 0.1 if claim.dimension != "count" else 0.01)
     )
-    strongest = f"Within {error:.0%} of {best.label}; it names no reading under which it holds."
+    strongest = f"No reading is known under which it holds; the nearest value, {best.label}, is {error:.0%} off."
     verdict = "contradicted" if is_sure else CHECK_THIS
     if not is_sure:
         text += " What it is told of may have been misread: check this."

@@ -38,14 +38,16 @@ __all__ = [
 ]
 
 CHECKED_AGAINST = (
+    "core.spec_facts",
     "mart.accelerators",
     "mart.platforms",
     "mart.results",
     "core.systems",
     "core.launches",
     "core.sources",
+    "mart.equivalents",
 )
-"""Tables of the lake that claims are checked against, beside `core.spec_facts` and `registry.containments`."""
+"""Tables of the lake that claims are checked against; `registry.containments` comes with the product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +153,31 @@ def check_claims(extracted: pl.DataFrame, inputs: Inputs) -> pl.DataFrame:
     world = make_world(inputs)
     told = list(extracted.iter_rows(named=True))
     world.document = [claim_from_row(row) for row in told if row["statement"] == "claim"]
-    rows = {row["claim"]: _document_row(row, world) for row in told}
-    return pl.DataFrame([_as_first_told(row, rows) for row in rows.values()], schema=DOCUMENT_COLUMNS, orient="row")
+    rows = [_document_row(row, world) for row in told]
+    best = _best_tellings(rows)
+    return pl.DataFrame([_as_told_best(row, best) for row in rows], schema=DOCUMENT_COLUMNS, orient="row")
 
 
 _OWN_COLUMNS = ("claim", "line", "sentence", "quote", "repeat_of")
 
 
-def _as_first_told(row: dict[str, Any], rows: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
-    """Return a claim with the verdict of all its tellings: that of the telling that is read best."""
-    first = row["repeat_of"] or row["claim"]
-    tellings = [other for other in rows.values() if first in (other["claim"], other["repeat_of"])]
-    best = min(tellings, key=lambda other: RANK.get(other["verdict"], len(RANK)))
-    return {**best, **{name: row[name] for name in _OWN_COLUMNS}}
+def _best_tellings(rows: Iterable[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Return for each claim, by its first telling, the telling that is read best."""
+    best: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        first = row["repeat_of"] or row["claim"]
+        if first not in best or _rank(row) < _rank(best[first]):
+            best[first] = row
+    return best
+
+
+def _rank(row: Mapping[str, Any]) -> int:
+    return RANK.get(row["verdict"], len(RANK))
+
+
+def _as_told_best(row: dict[str, Any], best: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+    """Return a claim with the verdict of all its tellings."""
+    return {**best[row["repeat_of"] or row["claim"]], **{name: row[name] for name in _OWN_COLUMNS}}
 
 
 def _document_row(row: Mapping[str, Any], world: World) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from pipelines.scoring.rcp import expected_progress
 from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
 from pipelines.scoring.runs import judge_runs
-from pipelines.sources.registry import registry_files, registry_frames
+from pipelines.sources.registry import registry_files
 from pipelines.sources.sheets import current, sheets_of
 
 _SCORING = ("scoring", "parsing/names.py", "schemas/findings.py")
@@ -133,7 +133,8 @@ def _list_claims(_: Frames) -> Answers:
 
 
 def _judge_claims(frames: Frames) -> Answers:
-    return Answers({"mart.claims_ledger": reconcile_claims(frames["core.claims"], {**frames, **registry_frames()})})
+    inputs = {**frames, "registry.containments": _registry().containments}
+    return Answers({"mart.claims_ledger": reconcile_claims(frames["core.claims"], inputs)})
 
 
 def _check(frames: Frames) -> Answers:
