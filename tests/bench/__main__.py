@@ -19,7 +19,7 @@ from tests.bench.corpus import REPOSITORY, ROUNDS, archive, private_copy
 from tests.bench.measuring import Usage, median_processor_seconds, median_usage, python, run
 from tests.bench.parsing import parse
 
-PEER_SUBMITTERS = ("AMD", "Google", "Nebius")
+PEER_SUBMITTERS = ("Nebius", "QCT", "krai")
 GOALS_MEGABYTES_PER_SECOND = {"training-v5.0": 500, "training-v5.1": 350}
 ONE_CORE = {"POLARS_MAX_THREADS": "1"}
 COMMAND = Path(sys.executable).with_name("rackrecon")
