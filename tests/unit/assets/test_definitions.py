@@ -65,9 +65,12 @@ def test_every_plausibility_check_is_shown(repository: dg.RepositoryDefinition) 
 
 def test_jobs_and_schedule(repository: dg.RepositoryDefinition) -> None:
     jobs = {job.name for job in repository.get_all_jobs() if not job.name.startswith("__")}
-    assert jobs == {"refresh_round", "refresh_answers", "refresh_all"}
+    assert jobs == {"refresh_round", "refresh_answers", "refresh_all", "refresh_live", "ask_hosts_now"}
     (schedule,) = repository.schedule_defs
-    assert (schedule.job_name, schedule.cron_schedule) == ("refresh_all", "0 6 * * 1")
+    assert (schedule.job_name, schedule.cron_schedule) == ("refresh_live", "0 6 * * 1")
+    assert [
+        sensor.name for sensor in repository.sensor_defs if sensor.name != "default_automation_condition_sensor"
+    ] == ["changed_commits"]
     assert repository.get_job("refresh_round").partitions_def == ROUNDS
     assert repository.get_job("refresh_round").executor_def is dg.in_process_executor
 
