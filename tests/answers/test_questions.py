@@ -279,7 +279,7 @@ def test_families_are_known_best_first(ask: Any) -> None:
 
 def test_what_is_to_be_looked_at(ask: Any) -> None:
     assert set(ask("to_look_at")["severity"]) <= {"error", "warning"}
-    assert "check.whole_racks" in set(ask("to_look_at")["kind"])
+    assert "description.memory_and_link_not_of_part" in set(ask("to_look_at")["kind"])
     assert ask("checks_not_passed").filter(pl.col("name") == "whole_racks")["failed_count"].item() > 0
 
 
