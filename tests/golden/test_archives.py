@@ -15,7 +15,7 @@ from pipelines.settings import Limits
 from pipelines.sources.repository import open_repository, open_tarball_stream
 
 STORE = """
-import json, resource, sys, time
+import json, sys, time
 from datetime import datetime, UTC
 from pathlib import Path
 from pipelines.lake.tables import Lake
@@ -29,7 +29,9 @@ def keep(path):
     return placed.kind if placed else None
 
 def peak_megabytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Not ru_maxrss: across exec it keeps the peak of the process that started this one.
+    line = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))
+    return int(line.split()[1]) / 1024
 
 before, start = peak_megabytes(), time.process_time()
 lake = Lake.at(sys.argv[2])
