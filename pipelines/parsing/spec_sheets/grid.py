@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pipelines.parsing.spec_sheets.cells import is_missing, number, report_no_number
 from pipelines.parsing.spec_sheets.sheet import UNSTATED, Fact, Form, Reading
 
+LONGEST_CELL = 131_072
+"""Characters that a cell may hold: what is longer is an unclosed quote, not a figure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -143,6 +146,9 @@ def _csv_lines(text: str, reading: Reading) -> Iterator[tuple[int, list[str]]]:
     while True:
         try:
             cells = next(reader)
+            # The csv module's own limit is one for the whole process, which any import may have changed.
+            if any(len(cell) > LONGEST_CELL for cell in cells):
+                raise csv.Error(f"a cell is longer than {LONGEST_CELL:,} characters")
         except StopIteration:
             return
         except csv.Error as error:

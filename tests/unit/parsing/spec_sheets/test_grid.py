@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import csv
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,9 +60,14 @@ def test_bytes_that_are_not_utf8_are_read_and_told() -> None:
     assert kinds(reading) == ["text.not_utf8"]
 
 
-def test_a_cell_too_long_ends_the_table_with_a_finding() -> None:
+@pytest.mark.parametrize("limit_of_the_process", [131_072, 10_000_000])
+def test_a_cell_too_long_ends_the_table_with_a_finding(limit_of_the_process: int) -> None:
     reading = Reading()
-    grid = read_csv(b"name,tdp\nA,1\nB," + b"1" * 200_000 + b"\nC,3\n", reading, label="name")
+    before = csv.field_size_limit(limit_of_the_process)
+    try:
+        grid = read_csv(b"name,tdp\nA,1\nB," + b"1" * 200_000 + b"\nC,3\n", reading, label="name")
+    finally:
+        csv.field_size_limit(before)
     assert [row.place for row in grid.rows] == ["row A"]
     assert kinds(reading) == ["csv.unreadable"]
     assert reading.findings[0].place == "line 3"
