@@ -38,6 +38,7 @@ STANDARD_FOR_PURE_ROOMS = {
     "operator",
     "posixpath",
     "re",
+    "reprlib",
     "statistics",
     "string",
     "struct",
