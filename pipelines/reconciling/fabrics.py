@@ -87,7 +87,8 @@ def _of_systems(connectivity: pl.DataFrame, systems: pl.DataFrame) -> pl.DataFra
         ),
         on=SYSTEM_KEYS,
     )  # fmt: skip
-    return chosen.filter((pl.col("domain_count") > 1) & (rate >= LEAST_GIGABITS) & (ports > 0)).select(
+    is_known = (pl.col("domain_count") > 1) & (pl.col("node_count") > 0) & (rate >= LEAST_GIGABITS) & (ports > 0)
+    return chosen.filter(is_known).select(
         fabric=pl.concat_str(SYSTEM_KEYS, separator="/"),
         kind=pl.lit("system"),
         source=pl.format("assumed from NICs of {} Gb/s", rate.round().cast(pl.Int64)),

@@ -57,6 +57,23 @@ _REPORTED = [
 _WIDTHS = {"fp4": 1, "fp8": 1, "bf16": 2, "fp16": 2, "tf32": 4, "fp32": 4}
 """Bytes of a parameter as it is gathered: low-precision runs gather in 8 bits."""
 
+_POSITIVE = (
+    "accelerator_count",
+    "accelerators_per_node",
+    "racks_stated",
+    "slots_per_rack",
+    "nic_available_gigabytes_per_second",
+    "score_minutes",
+    "raw_minutes",
+    "global_batch_size",
+    "samples_to_converge",
+    "step_median_seconds",
+    "step_mean_seconds",
+    "step_count",
+    "eval_interval_samples",
+)
+"""Facts that say nothing where they are not above zero."""
+
 PRECISION_NOT_STATED = "the launch configuration does not state the precision"
 
 
@@ -81,6 +98,7 @@ def language_model_results(
         .join(_over_runs(runs_core, runs_mart), on="result_id", how="left")
         .join(workloads.frame(), on="benchmark", how="left")
         .join(workloads.without_prediction(), on="benchmark", how="left")
+        .with_columns(pl.when(pl.col(name) > 0).then(pl.col(name)).alias(name) for name in _POSITIVE)
         .with_columns(context_parallel=_context_parallel())
     )
     modelled = (

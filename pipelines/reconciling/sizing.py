@@ -29,6 +29,9 @@ _VARIED = [
 ]
 """What a candidate takes over from its target."""
 
+LARGEST_BATCH = 131_072
+"""Samples a step above which none is searched: several times what any benchmark's runs use."""
+
 _CANDIDATES_AT_ONCE = 250_000
 """A target has thousands of candidates, of large batches tens of thousands: all at once would not fit in memory."""
 
@@ -43,11 +46,16 @@ def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> p
             batches are taken to need as much more.
         expected_progress: adds what the reference needs at a batch size.
 
+    Batches end at `LARGEST_BATCH`, whatever a log states.
+
     Returns:
         `target, data_parallel, global_batch_size, predicted_minutes`; no row where no batch meets the target.
     """
-    parts = [_least_replicas(some, expected_progress) for some in _portions(runs)]
-    return pl.concat(parts or [_least_replicas(runs, expected_progress)])
+    searched = runs.with_columns(pl.col("batch_most").clip(upper_bound=LARGEST_BATCH)).filter(
+        pl.col("batch_least") <= pl.col("batch_most")
+    )
+    parts = [_least_replicas(some, expected_progress) for some in _portions(searched)]
+    return pl.concat(parts or [_least_replicas(searched, expected_progress)])
 
 
 def _portions(runs: pl.DataFrame) -> list[pl.DataFrame]:

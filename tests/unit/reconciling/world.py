@@ -143,7 +143,7 @@ def _log(one: Result, number: int) -> dict[str, Any]:
 
 def _judged(one: Result, number: int) -> dict[str, Any]:
     log = _log(one, number)
-    seconds = log["step_count"] * one.step_seconds + log["eval_total_seconds"] + REST
+    seconds = (log["step_count"] or 0) * one.step_seconds + (log["eval_total_seconds"] or 0) + REST
     return {
         "round": one.round,
         "source_path": log["source_path"],
