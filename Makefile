@@ -45,7 +45,9 @@ COMPILE = pip compile --quiet --no-strip-extras --generate-hashes --no-emit-inde
 lock:
 	@uv=$$(command -v uv) || { $(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet uv && uv=.venv/lock/bin/uv; }; \
 	$$uv $(COMPILE) --extra build --output-file requirements.lock && \
-	$$uv $(COMPILE) --extra test --constraint requirements.lock --output-file requirements-test.lock
+	$$uv $(COMPILE) --extra cluster --extra build --constraint requirements.lock \
+		--output-file requirements-cluster.lock && \
+	$$uv $(COMPILE) --extra test --constraint requirements-cluster.lock --output-file requirements-test.lock
 
 $(RUNTIME): requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
