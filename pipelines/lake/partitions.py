@@ -102,16 +102,17 @@ class PartitionWriter:
         return self._quarantine.draft if self._quarantine else None
 
     def append(self, frame: pl.DataFrame) -> None:
-        """Take a frame with the table's columns.
+        """Take a frame with the table's columns; one that is longer than a row group is gated piece by piece.
 
         Raises:
             ColumnsError: a column is missing, unknown or of another type.
         """
-        self._pending.append(typed(self._table, frame))
-        self._pending_bytes += int(frame.estimated_size())
-        self._pending_rows += frame.height
-        if self._pending_bytes >= BATCH_BYTES or self._pending_rows >= GROUP_ROWS:
-            self.flush()
+        for piece in typed(self._table, frame).iter_slices(GROUP_ROWS):
+            self._pending.append(piece)
+            self._pending_bytes += int(piece.estimated_size())
+            self._pending_rows += piece.height
+            if self._pending_bytes >= BATCH_BYTES or self._pending_rows >= GROUP_ROWS:
+                self.flush()
 
     def flush(self) -> None:
         """Gate and write what was gathered."""

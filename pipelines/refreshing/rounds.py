@@ -17,10 +17,10 @@ from pipelines.parsing.launch_configs import parse_launches
 from pipelines.parsing.layout import classify
 from pipelines.parsing.power_logs import parse_power_logs
 from pipelines.parsing.published import PublishedFile, findings_frame
-from pipelines.parsing.result_logs import parse_result_log_batches
 from pipelines.parsing.scaling_factors import parse_scaling_factors
 from pipelines.parsing.system_descriptions import parse_system_descriptions
 from pipelines.refreshing.code_versions import code_version
+from pipelines.refreshing.log_groups import log_groups, read_group
 from pipelines.refreshing.round_inputs import RoundInput, recall
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import TABLES, table
@@ -45,6 +45,9 @@ _READING_REPOSITORIES = (
 )
 _LAUNCH_KINDS = ("launch_config", "launch_note")
 
+_LOG_BYTES_TOGETHER = 64_000_000
+"""How much log text becomes frames at once: less costs time for each batch, more costs memory."""
+
 _Parse = Callable[[Iterable[PublishedFile]], tuple[pl.DataFrame, pl.DataFrame]]
 _SMALL: tuple[tuple[str, str, _Parse], ...] = (
     ("core.scaling_factors", "scaling_factor", parse_scaling_factors),
@@ -60,7 +63,7 @@ def intake_version() -> str:
 
 def reading_version() -> str:
     """Return the version of the code that decides what the kept files say."""
-    return code_version("schemas", "parsing", "refreshing/rounds.py")
+    return code_version("schemas", "parsing", "refreshing/rounds.py", "refreshing/log_groups.py")
 
 
 def keep(path: str) -> str | None:
@@ -127,7 +130,7 @@ def read_round(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
     lake = workshop.lake
     if not (workshop.only_stale and is_read(workshop, round_name)):
         if has_bytes(lake, round_name):
-            _parse(lake, round_name)
+            _parse(workshop, round_name)
         else:
             _copy_from_snapshot(workshop, READ, round_name)
     return _manifests(lake, READ, round_name)
@@ -179,8 +182,9 @@ def _copy_from_snapshot(workshop: Workshop, names: Iterable[str], round_name: st
         workshop.lake.write(name, frame, round_name, inputs=inputs, code_version=reading_version())
 
 
-def _parse(lake: Lake, round_name: str) -> None:
-    """Parse the round's files: the logs in batches straight into the lake, the small files at once."""
+def _parse(workshop: Workshop, round_name: str) -> None:
+    """Parse the round's files: the logs group by group straight into the lake, the small files at once."""
+    lake = workshop.lake
     files = lake.manifest("raw.files", round_name)
     inputs = {"raw.files": files.sha256 if files else ""}
     with ExitStack() as stack:
@@ -189,7 +193,7 @@ def _parse(lake: Lake, round_name: str) -> None:
             for name in READ
         }
         findings = pending["core.parse_findings"]
-        runs = _parse_logs(lake, round_name, pending)
+        runs = _parse_logs(workshop, round_name, pending)
         systems, remarks = parse_system_descriptions(read_files(lake, round_name, {"system_description"}))
         pending["core.systems"].append(systems)
         findings.append(findings_frame(remarks))
@@ -202,15 +206,16 @@ def _parse(lake: Lake, round_name: str) -> None:
             findings.append(found)
 
 
-def _parse_logs(lake: Lake, round_name: str, pending: Mapping[str, PendingPartition]) -> pl.DataFrame:
-    """Parse the result logs batch by batch and return their runs, which the launches need."""
+def _parse_logs(workshop: Workshop, round_name: str, pending: Mapping[str, PendingPartition]) -> pl.DataFrame:
+    """Parse the result logs group by group and return their runs, which the launches need."""
+    groups = log_groups(workshop.lake, workshop.settings.lake, round_name)
     runs = []
-    for batch in parse_result_log_batches(read_files(lake, round_name, {"result_log"})):
-        pending["core.runs"].append(batch.runs)
-        pending["core.evals"].append(batch.evals)
-        pending["core.steps"].append(batch.steps)
-        pending["core.parse_findings"].append(batch.findings)
-        runs.append(batch.runs)
+    for logs in workshop.spread(read_group, groups):
+        pending["core.runs"].append(logs.runs)
+        pending["core.evals"].append(logs.evals)
+        pending["core.steps"].append(logs.steps)
+        pending["core.parse_findings"].append(logs.findings)
+        runs.append(logs.runs)
     return pl.concat(runs)
 
 
