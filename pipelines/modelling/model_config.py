@@ -83,6 +83,7 @@ class _Reader:
     def workload(self, name: str, sequence_length: int | None) -> Workload:
         """Return the workload."""
         self._refuse_what_is_no_decoder()
+        self._refuse_what_is_no_configuration(sequence_length)
         hidden, layers, heads = self._whole("hidden"), self._whole("layers", most=_MOST_LAYERS), self._whole("heads")
         attention = self._attention(hidden, heads)
         mixture = self._mixture(layers)
@@ -120,6 +121,14 @@ class _Reader:
             raise ModelConfigError(
                 f"layer_types: expected attention in every layer, found {', '.join(sorted(mixers))}: not modelled"
             )
+
+    def _refuse_what_is_no_configuration(self, sequence_length: int | None) -> None:
+        """Name all that is missing at once, where it is more than one key: then it is some other file."""
+        whats = ("hidden", "layers", "heads", *(("sequence",) if sequence_length is None else ()))
+        needed = [_KEYS[what] for what in whats] + [("vocab_size",)]
+        missing = [names[0] for names in needed if all(self._config.get(name) is None for name in names)]
+        if len(missing) > 1:
+            raise ModelConfigError(f"expected a model's config.json; {', '.join(missing)} missing")
 
     def _attention(self, hidden: int, heads: int) -> dict[str, Any]:
         if self._config.get("kv_lora_rank") is None:

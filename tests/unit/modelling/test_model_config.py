@@ -207,7 +207,11 @@ def test_what_no_workload_follows_from_is_told(changes: dict[str, Any], message:
         (b"", "expected JSON"),
         (b"\xff\xfe\x00", "expected JSON"),
         (b"[]", "expected a JSON object, found list"),
-        (b"{}", "hidden_size: .*found nothing"),
+        (
+            b"{}",
+            "expected a model's config.json; hidden_size, num_hidden_layers, num_attention_heads, "
+            "max_position_embeddings, vocab_size missing",
+        ),
         (b"[" * 100_000, "expected JSON"),
         (b'{"hidden_size": ' + b"9" * 5000 + b"}", "expected JSON|hidden_size"),
         (b" " * (LARGEST_BYTES + 1), "expected at most"),
