@@ -45,9 +45,6 @@ _READING_REPOSITORIES = (
 )
 _LAUNCH_KINDS = ("launch_config", "launch_note")
 
-_LOG_BYTES_TOGETHER = 64_000_000
-"""How much log text becomes frames at once: less costs time for each batch, more costs memory."""
-
 _Parse = Callable[[Iterable[PublishedFile]], tuple[pl.DataFrame, pl.DataFrame]]
 _SMALL: tuple[tuple[str, str, _Parse], ...] = (
     ("core.scaling_factors", "scaling_factor", parse_scaling_factors),
