@@ -38,7 +38,7 @@ def write_rows(frame: pl.DataFrame, form: Format) -> None:
         case Format.table:
             _write_table(frame)
         case Format.csv:
-            sys.stdout.write(_flat(frame).write_csv())
+            sys.stdout.write(_csv(frame))
         case Format.json:
             sys.stdout.write(frame.write_json() + "\n")
         case Format.parquet:
@@ -86,6 +86,12 @@ def _cell(value: object) -> Text:
     if isinstance(value, float):
         return Text(f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}")
     return Text(visible(value))
+
+
+def _csv(frame: pl.DataFrame) -> str:
+    from pipelines.publishing.spreadsheets import neutral
+
+    return neutral(_flat(frame)).write_csv()
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:

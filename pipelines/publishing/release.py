@@ -25,13 +25,10 @@ from pipelines.publishing.age import MONTHS, newest
 from pipelines.publishing.differences import DESCRIPTOR, LakeState, differences, open_state, summary
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.release_papers import Papers, write_papers
+from pipelines.publishing.spreadsheets import neutral
 from pipelines.schemas import TABLES, Table
 
 CHECKSUMS = "SHA256SUMS"
-FORMULA_STARTS = "=+-@\t\r\n＝＋－＠"
-"""What a spreadsheet takes for the start of a formula, at the start of a cell or after blanks."""
-
-_FORMULA = rf"^\s*[{FORMULA_STARTS.replace('-', '')}\-]"
 
 
 class NothingToReleaseError(LakeError):
@@ -79,7 +76,7 @@ def write_release(lake: Lake, home: Path, sql_folder: Path, *, version: str | No
     about = _about(lake, sources, name)
     build_warehouse(lake, draft / "warehouse.duckdb", about, sql_folder=sql_folder)
     changes = _changes(lake, before)
-    changes.write_csv(draft / "changes.csv")
+    neutral(changes).write_csv(draft / "changes.csv")
     papers = Papers(
         version=name,
         previous=before[-1].name if before else None,
@@ -114,22 +111,11 @@ def lake_sha256(lake: Lake, sql_folder: Path) -> str:
     return digest.hexdigest()
 
 
-def neutral(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame for a CSV file: text that a spreadsheet would run as a formula gets an apostrophe in front.
-
-    Infinities are written as the Frictionless specification writes them.
-    """
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+def for_csv(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame for a CSV file: no text is a formula, infinities are as Frictionless has them."""
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float() and frame[name].is_infinite().any()]
-    return frame.with_columns(
-        *(
-            pl.when(pl.col(name).str.contains(_FORMULA))
-            .then(pl.concat_str(pl.lit("'"), name))
-            .otherwise(name)
-            .alias(name)
-            for name in texts
-        ),
-        *(pl.col(name).cast(pl.String).str.replace("inf", "INF", literal=True) for name in floats),
+    return neutral(frame).with_columns(
+        pl.col(name).cast(pl.String).str.replace("inf", "INF", literal=True) for name in floats
     )
 
 
@@ -147,7 +133,7 @@ def _write_table(lake: Lake, entry: Table, folder: Path) -> int:
         for frame in _partitions(lake, entry, columns):
             ordered = frame.sort(entry.schema.primary_key())
             parquet.write_table(ordered.to_arrow().cast(schema))
-            csv.write(_csv(neutral(ordered), include_header=False))
+            csv.write(_csv(for_csv(ordered), include_header=False))
             rows += ordered.height
     return rows
 

@@ -27,6 +27,11 @@ def test_csv_flattens_what_csv_cannot_hold(capsys: pytest.CaptureFixture[str]) -
     ]
 
 
+def test_csv_runs_in_no_spreadsheet(capsys: pytest.CaptureFixture[str]) -> None:
+    write_rows(pl.DataFrame({"name": ["=cmd|' /C calc'!A0", "@x", "-1.5"], "minutes": [-1.5, 2.0, 3.0]}), Format.csv)
+    assert capsys.readouterr().out.splitlines() == ["name,minutes", "'=cmd|' /C calc'!A0,-1.5", "'@x,2.0", "-1.5,3.0"]
+
+
 def test_json_is_a_list_of_objects(capsys: pytest.CaptureFixture[str]) -> None:
     write_rows(FRAME, Format.json)
     assert json.loads(capsys.readouterr().out) == [
