@@ -1,0 +1,120 @@
+"""A plan as text of at most 80 columns."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.publishing.plan_frontier import frontier_rows, frontier_said
+from pipelines.publishing.plan_provenance import Provenance
+from pipelines.publishing.plan_words import DERIVED, Part, Rows, headline, inputs, parts
+from pipelines.reconciling.planning_answers import Answer, Comparison, FrontierPoint
+
+WIDTH = 80
+_LABEL = 16
+_GLUE = "\u00a0"
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(%|GB|GB/s|Gb/s|MW|kW|s|ms|minutes|hours|days|racks)\b|%)")
+
+
+def plan_as_text(answer: Answer, provenance: Provenance) -> str:
+    """Return the plan: extrapolations where there are any, the answer, its parts, what it was asked and made from."""
+    lines = [*_extrapolations(answer), *_wrapped(headline(answer)), ""]
+    for part in parts(answer):
+        lines += _part(part)
+    lines += ["", "Inputs", *_table(inputs(answer), has_header=False)]
+    return "\n".join([*lines, *_end(provenance)]) + "\n"
+
+
+def comparison_as_text(comparison: Comparison, provenance: Provenance) -> str:
+    """Return two plans side by side."""
+    lines: list[str] = []
+    for letter, answer in (("A", comparison.first), ("B", comparison.second)):
+        lines += [*_extrapolations(answer, f"{letter}, "), *_wrapped(f"{letter}  {headline(answer)}", "   ")]
+    lines += ["", *_table(comparison_rows(comparison))]
+    return "\n".join([*lines, *_end(provenance)]) + "\n"
+
+
+def frontier_as_text(points: Sequence[FrontierPoint], provenance: Provenance) -> str:
+    """Return the plans that no other beats."""
+    lines = [*_wrapped(frontier_said(points)), "", *_table(frontier_rows(points))]
+    return "\n".join([*lines, *_end(provenance)]) + "\n"
+
+
+def comparison_rows(comparison: Comparison) -> Rows:
+    """Return the figures of both plans."""
+    rows = tuple(
+        (row.figure.replace("_", " "), _value(row.first), _value(row.second), _value(row.ratio), row.unit)
+        for row in comparison.rows
+    )
+    return Rows(("figure", "A", "B", "B over A", "unit"), rows, ("A", "B", "B over A"))
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value).replace("_", " ")
+
+
+def _extrapolations(answer: Answer, of: str = "") -> Iterator[str]:
+    for sentence in answer.extrapolations:
+        yield from _wrapped(f"{of}EXTRAPOLATION: {sentence}", "  ")
+    if answer.extrapolations:
+        yield ""
+
+
+def _part(part: Part) -> Iterator[str]:
+    label = part.title if len(part.title) < _LABEL else ""
+    if not label:
+        yield part.title
+    yield from _wrapped(part.figure, " " * _LABEL, f"{label:<{_LABEL}}") or ([label] if label else [])
+    for sentence in part.sentences:
+        gap = " " * (_LABEL if " " in sentence else max(0, min(_LABEL, WIDTH - len(sentence))))
+        yield from _wrapped(sentence, gap, gap)
+    if part.rows is not None:
+        yield from _table(part.rows)
+    yield ""
+
+
+def _table(rows: Rows, *, has_header: bool = True) -> list[str]:
+    table = Table(box=box.SIMPLE_HEAD if has_header else None, show_edge=False, show_header=has_header)
+    for name in rows.columns:
+        table.add_column(name, justify="right" if name in rows.numbers else "left", overflow="fold")
+    for row in rows.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    written = io.StringIO()
+    Console(file=written, width=WIDTH, highlight=False, color_system=None).print(table)
+    return [line.rstrip() for line in written.getvalue().splitlines()]
+
+
+def _wrapped(text: str, indent: str = "", first: str = "") -> list[str]:
+    """Break a text between words; a figure and its unit stay together, and so does a name with hyphens."""
+    glued = _BEFORE_UNIT.sub(_GLUE, text)
+    lines = textwrap.wrap(glued, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+    return [line.replace(_GLUE, " ") for line in lines]
+
+
+def _end(provenance: Provenance) -> Iterator[str]:
+    yield ""
+    yield from _wrapped(DERIVED)
+    for line in provenance.lines():
+        yield from _wrapped(line, "  ")
+    yield "Ask it again with:"
+    yield from _broken(provenance.command)
+
+
+def _broken(command: str) -> Iterator[str]:
+    """Break a command between options as a shell takes it."""
+    lines = textwrap.wrap(command, WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+    for place, line in enumerate(lines):
+        yield ("  " if place else "") + line + (" \\" if place + 1 < len(lines) else "")

@@ -1,0 +1,252 @@
+"""A plan as text, JSON, page and rows: what stands where, in which words, and how published text is treated."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from pipelines.publishing.notice import TRADEMARK
+from pipelines.publishing.plan_frontier import COLUMNS, frontier_as_json, frontier_frame
+from pipelines.publishing.plan_json import answer_as_json, comparison_as_json, field_names, plan_as_json
+from pipelines.publishing.plan_page import comparison_as_html, frontier_as_html, plan_as_html
+from pipelines.publishing.plan_text import WIDTH, comparison_as_text, frontier_as_text, plan_as_text
+from pipelines.publishing.plan_words import duration, durations, headline, parts
+from pipelines.reconciling.planning_answers import Answer
+from tests.unit.publishing.plan_sample import ANSWER, CLUSTER, COMPARISON, POINTS, PROVENANCE
+
+HOSTILE = "</style></script><img src=x onerror=alert(1)>\"&'"
+TITLES = [
+    "Racks",
+    "Accelerators",
+    "Time",
+    "Network",
+    "Fabric",
+    "Power",
+    "Cost",
+    "Faster network",
+    "What binds",
+    "Nearest run",
+    "Searched",
+    "Rests on",
+    "Assumptions",
+]
+
+
+def text_of(answer: Answer) -> str:
+    return plan_as_text(answer, PROVENANCE)
+
+
+def test_one_answer_leads() -> None:
+    lines = text_of(ANSWER).splitlines()
+    assert lines[0] == "39 racks (38 to 40) of GB200 NVL72, for llama31_405b in 27.33 minutes at fp8;"
+    assert lines[1] == "predicted 26.76 minutes"
+
+
+def test_extrapolation_is_said_before_the_answer() -> None:
+    lines = text_of(replace(ANSWER, extrapolations=("No run of this work is here.",))).splitlines()
+    assert lines[0] == "EXTRAPOLATION: No run of this work is here."
+    assert lines[2].startswith("39 racks")
+
+
+def test_a_size_is_answered_by_a_time() -> None:
+    ask = replace(ANSWER.ask, target_minutes=None, racks=39)
+    told = headline(replace(ANSWER, ask=ask))
+    assert told == "26.76 minutes (25.30 to 28.30 minutes) on 39 racks of GB200 NVL72, for llama31_405b at fp8"
+
+
+def test_parts_come_in_the_order_in_which_a_planner_asks() -> None:
+    assert [part.title for part in parts(ANSWER)] == TITLES
+    assert [part.title for part in parts(replace(ANSWER, cost=None))] == [name for name in TITLES if name != "Cost"]
+
+
+def test_every_line_fits_a_terminal_but_one_name() -> None:
+    wide = [line for line in text_of(ANSWER).splitlines() if len(line) > WIDTH]
+    assert wide == []
+    for text in (comparison_as_text(COMPARISON, PROVENANCE), frontier_as_text(POINTS, PROVENANCE)):
+        assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_the_three_counts_stand_beside_what_they_count() -> None:
+    text = text_of(ANSWER)
+    for name, racks in (("racks_by_division", 35), ("racks_by_replica", 39), ("racks_by_model", 39)):
+        assert re.search(rf"^ {name} +{racks} ", text, re.MULTILINE), name
+    assert "step-time model, 64 at work in each rack" in text
+    assert "2 spare: order 41" in text
+
+
+def test_a_figure_and_its_unit_stay_on_one_line() -> None:
+    for line in text_of(ANSWER).splitlines():
+        assert not line.lstrip().startswith(("% ", "GB/s ", "minutes ", "kW"))
+
+
+def test_what_is_missing_says_why() -> None:
+    bare = replace(
+        ANSWER,
+        fabric=None,
+        fabric_reason="No switch is known for such NICs.",
+        power=None,
+        power_reason="No rating is published.",
+        nearest=None,
+        nearest_reason="No run is like it.",
+        basis=replace(ANSWER.basis, error_percent=None, error_reason="two runs are met exactly"),
+        time=replace(ANSWER.time, low_minutes=None, high_minutes=None),
+    )
+    text = text_of(bare)
+    for told in (
+        "Fabric          not sized",
+        "No switch is known for such NICs.",
+        "Power           not known",
+        "No rating is published.",
+        "No run is like it.",
+        "No error is told: two runs are met exactly.",
+        "26.76 minutes (no interval)",
+    ):
+        assert told in text
+
+
+def test_goodput_turns_minutes_into_time_on_the_calendar() -> None:
+    time = replace(ANSWER.time, goodput=0.9, on_the_calendar_minutes=29.73, goodput_sentence="90 % of the time trains.")
+    text = text_of(replace(ANSWER, time=time))
+    assert "predicted 29.73 minutes" in text
+    assert "29.73 minutes on the calendar" in " ".join(text.split())
+
+
+def test_the_command_is_pasted_as_it_stands() -> None:
+    printed = text_of(ANSWER).split("Ask it again with:\n")[1]
+    assert shlex.split(printed.replace("\\\n", "")) == shlex.split(PROVENANCE.command)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "told"),
+    [(27.333, "27.33 minutes"), (206.3, "3.44 hours"), (4 * 1440, "4.00 days"), (150.4 * 1440, "150.4 days")],
+)
+def test_times_are_told_in_the_unit_that_they_are_read_in(minutes: float, told: str) -> None:
+    assert duration(minutes) == told
+
+
+def test_a_range_of_times_has_one_unit() -> None:
+    assert durations(2700, 3000) == "1.88 to 2.08 days"
+
+
+def test_json_has_every_field_in_the_order_of_a_plan() -> None:
+    plan = plan_as_json(ANSWER, PROVENANCE)
+    assert json.loads(json.dumps(plan)) == plan
+    assert list(plan)[:4] == ["command", "extrapolations", "racks_recommended", "racks_low"]
+    assert (plan["racks_recommended"], plan["racks_by_division"], plan["racks_by_power_law"]) == (39, 35, 38.2)
+    assert plan["cluster"]["tensor_parallel"] == 4
+    assert plan["assumptions"][1]["to_value"] is None
+    assert plan["trademark"] == TRADEMARK
+    assert plan["sources"][0]["commit"] == "0fdc28f0000000000000"
+    assert "derived" in plan["derived"]
+
+
+def paths(value: Any, above: str = "") -> set[str]:
+    if isinstance(value, list):
+        return set[str]().union(*(paths(each, above) for each in value)) or {above.rstrip(".")}
+    if isinstance(value, dict) and value:
+        return set[str]().union(*(paths(each, f"{above}{name}.") for name, each in value.items()))
+    return {above.rstrip(".")}
+
+
+def test_the_list_of_fields_is_that_of_a_plan() -> None:
+    listed = set(field_names())
+    plan = plan_as_json(replace(ANSWER, extrapolations=("x",)), PROVENANCE)
+    found = {re.sub(r"^(sources|files)\..*", r"\1", path) for path in paths(plan)}
+    assert found == listed
+
+
+def test_two_plans_in_json_and_text() -> None:
+    both = comparison_as_json(COMPARISON, PROVENANCE)
+    assert both["a"] == answer_as_json(ANSWER)
+    assert both["figures"][0] == {
+        "figure": "racks_recommended",
+        "unit": "racks",
+        "a": 39,
+        "b": 180,
+        "b_over_a": pytest.approx(4.615, abs=1e-3),
+    }
+    text = comparison_as_text(COMPARISON, PROVENANCE)
+    assert text.startswith("A  39 racks (38 to 40) of GB200 NVL72")
+    assert re.search(r"^ network verdict +too close to call +enough +-", text, re.MULTILINE)
+
+
+def test_the_extrapolation_of_each_of_two_plans_is_said_before_it() -> None:
+    second = replace(ANSWER, extrapolations=("No such run.",))
+    lines = comparison_as_text(replace(COMPARISON, second=second), PROVENANCE).splitlines()
+    assert lines.index("B, EXTRAPOLATION: No such run.") < next(
+        place for place, line in enumerate(lines) if line.startswith("B  39 racks")
+    )
+
+
+def test_a_frontier_as_rows() -> None:
+    frame = frontier_frame(POINTS)
+    assert frame.schema == pl.Schema(COLUMNS)
+    assert frame["computer_kilowatts"].to_list() == [4914.0, None]
+    assert frame["layout"].to_list() == [CLUSTER.layout] * 2
+    told = frontier_as_json(POINTS, PROVENANCE)
+    assert told["points"] == frame.to_dicts()
+    assert told["trademark"] == TRADEMARK
+
+
+def test_a_frontier_in_words() -> None:
+    text = frontier_as_text(POINTS, PROVENANCE)
+    assert text.startswith("2 plans that no other beats")
+    assert re.search(r"^ +39 +2,496 +26.76 minutes +4.91 +tp4-cp2-pp8-vp8-mb1 +1,248$", text, re.MULTILINE)
+    assert frontier_as_text((), PROVENANCE).startswith("No plan fits.")
+
+
+def page_of(html: str) -> LexborHTMLParser:
+    return LexborHTMLParser(html)
+
+
+def test_the_page_says_what_the_text_says() -> None:
+    page = page_of(plan_as_html(replace(ANSWER, extrapolations=("No run is here.",)), PROVENANCE))
+    assert page.css_first("p.answer").text().startswith("39 racks (38 to 40) of GB200 NVL72")
+    assert page.css_first("main > p").text() == "Extrapolation. No run is here."
+    assert [node.text() for node in page.css(".parts h2")] == TITLES
+    assert page.css_first("pre").text() == PROVENANCE.command
+    footer = page.css_first("footer").text()
+    assert TRADEMARK in footer
+    assert PROVENANCE.age in footer
+
+
+def test_the_page_places_each_count_on_one_scale() -> None:
+    page = page_of(plan_as_html(ANSWER, PROVENANCE))
+    section = next(node for node in page.css(".parts section") if node.css_first("h2").text() == "Racks")
+    rows = {row.css_first("span").text(): row for row in section.css(".tracked")}
+    left = {
+        name: float(re.search(r"left:([\d.]+)%", row.css_first(".dot").attributes["style"] or "")[1])  # type: ignore[index]
+        for name, row in rows.items()
+    }
+    assert left["by division"] == 6.0
+    assert left["by division"] < left["largest run held out"] < left["by power law"] < left["by model"]
+    assert left["by model"] == left["recommended"]
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
+    for html in (
+        plan_as_html(ANSWER, PROVENANCE),
+        comparison_as_html(COMPARISON, PROVENANCE),
+        frontier_as_html(POINTS, PROVENANCE),
+    ):
+        page = page_of(html)
+        assert page.css("script") == []
+        assert [node.attributes.get("href") for node in page.css("link")] == ["data:,"]
+        assert page.css("[src]") == []
+        assert "url(" not in page.css_first("style").text()
+
+
+def test_published_text_is_escaped() -> None:
+    answer = replace(ANSWER, inputs=replace(ANSWER.inputs, work=HOSTILE, platform=HOSTILE), extrapolations=(HOSTILE,))
+    provenance = replace(PROVENANCE, command=HOSTILE, age=HOSTILE)
+    page = page_of(plan_as_html(answer, provenance))
+    assert page.css("img, script") == []
+    assert HOSTILE in page.css_first("h1").text()
+    assert page.css_first("pre").text() == HOSTILE
