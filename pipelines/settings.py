@@ -71,8 +71,16 @@ def _path(variable: str, text: str) -> Path:
     return Path(os.path.normpath(REPOSITORY / expanded))
 
 
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w=+~-][\w.=+~-]*)*/?")
+
+
 def _location(variable: str, text: str) -> str:
-    return str(_path(variable, text))
+    if not text.startswith("s3:"):
+        return str(_path(variable, text))
+    if not _BUCKET.fullmatch(text):
+        shown = "one with a user's name or password" if "@" in text else text
+        raise ConfigurationError(variable, "a folder, or a bucket and prefix as s3://bucket/prefix", shown)
+    return text.rstrip("/")
 
 
 def _count(variable: str, text: str) -> int:
@@ -170,7 +178,7 @@ class Settings:
     ]
     lake: Annotated[
         str,
-        Setting("RACKRECON_LAKE", "<data>/lake", "Where the lake is: a folder", _location),
+        Setting("RACKRECON_LAKE", "<data>/lake", "Where the lake is: a folder, or s3://bucket/prefix", _location),
     ]
     warehouse: Annotated[
         Path,

@@ -7,6 +7,7 @@ import sys
 from pipelines._cli.messages import say
 from pipelines._cli.rows import Format, write_rows
 from pipelines.lake.queries import query
+from pipelines.lake.warehouse_copy import current_warehouse
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.questions import is_name, read_question, read_questions
 from pipelines.settings import Settings
@@ -20,9 +21,8 @@ def ask(text: str, form: Format) -> None:
         question = read_question(settings.questions, sql.strip())
         say(f"{question.meaning} One row per {question.grain}.")
         sql = question.sql
-    answer = query(
-        settings.warehouse, sql, memory_bytes=settings.max_query_memory_bytes, seconds=settings.max_query_seconds
-    )
+    warehouse = current_warehouse(settings.lake, settings.warehouse)
+    answer = query(warehouse, sql, memory_bytes=settings.max_query_memory_bytes, seconds=settings.max_query_seconds)
     write_rows(answer, form)
     say(TRADEMARK)
 

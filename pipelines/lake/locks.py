@@ -12,14 +12,17 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from pipelines.lake.storage import LakeError, StorageError
+from pipelines.lake.storage import LakeError, SharedStorage, Storage, StorageError
+
+REFRESH = "refresh"
+"""Name of the lock whose holder alone may refresh a lake that machines share."""
 
 _RETRY_SECONDS = 0.1
 _LONGEST_COMMAND = 500
@@ -41,9 +44,9 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 class LockedError(LakeError):
     """Another process holds the lock."""
 
-    def __init__(self, path: Path, holder: Holder | None, waited_seconds: float) -> None:
+    def __init__(self, place: Path | str, holder: Holder | None, waited_seconds: float) -> None:
         super().__init__(
-            f"{path}: held by {holder or 'a process that left no name'}; "
+            f"{place}: held by {holder or 'a process that left no name'}; "
             f"waited {waited_seconds:g} s: try again when it has ended"
         )
         self.holder = holder
@@ -73,17 +76,21 @@ def exclusive_lock(
     """
     with _open_lock_file(path) as file:
         _acquire(file, path, wait_seconds, on_wait)
-        holder = Holder(
-            pid=os.getpid(),
-            host=socket.gethostname(),
-            since=clock().isoformat(timespec="seconds"),
-            command=shlex.join(sys.argv)[:_LONGEST_COMMAND],
-        )
-        _say(file, msgspec.json.encode(holder))
+        _say(file, msgspec.json.encode(this_process(clock)))
         try:
             yield
         finally:
             _say(file, b"")
+
+
+def this_process(clock: Callable[[], datetime]) -> Holder:
+    """Return what is to be told of this process as a holder since now."""
+    return Holder(
+        pid=os.getpid(),
+        host=socket.gethostname(),
+        since=clock().isoformat(timespec="seconds"),
+        command=shlex.join(sys.argv)[:_LONGEST_COMMAND],
+    )
 
 
 def read_holder(path: Path) -> Holder | None:
@@ -92,6 +99,29 @@ def read_holder(path: Path) -> Holder | None:
         return msgspec.json.decode(path.read_bytes(), type=Holder)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def refresh_lock(
+    storage: Storage,
+    path: Path,
+    wait_seconds: float,
+    on_wait: Callable[[Holder | None], None] = lambda holder: None,
+) -> AbstractContextManager[None]:
+    """Hold the right to refresh a lake: in the lake itself where machines share it, else at `path`.
+
+    Args:
+        storage: Where the lake is.
+        path: The lock file of a lake in a folder.
+        wait_seconds: How long to wait for another holder.
+        on_wait: Told once who holds the lock when it is not free at first.
+
+    Raises:
+        LockedError: another process still holds it; the message says which.
+        StorageError: the lock cannot be taken, or was lost.
+    """
+    if isinstance(storage, SharedStorage):
+        return storage.lock(REFRESH, wait_seconds, on_wait)
+    return exclusive_lock(path, wait_seconds, on_wait=on_wait)
 
 
 def _open_lock_file(path: Path) -> BinaryIO:

@@ -11,10 +11,13 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from pipelines.lake.locks import Holder
 
 _DRAFT_ENDING = ".draft"
 _LOCK_NAME = ".publish.lock"
@@ -85,17 +88,29 @@ class Storage(Protocol):
         """Return an object's length in bytes; null where there is no object."""
 
     def url(self, key: str) -> str:
-        """Return the address under which Polars scans the object."""
+        """Return where the object is, for messages."""
 
-    @property
-    def options(self) -> dict[str, str] | None:
-        """Return what Polars needs beside the address to reach the store."""
+    def exclusive(self, prefix: str, *others: str) -> AbstractContextManager[None]:
+        """Keep other writers from publishing under the folder `prefix` while the context lasts.
 
-    def exclusive(self, prefix: str) -> AbstractContextManager[None]:
-        """Keep other writers from publishing under the folder `prefix` while the context lasts."""
+        Whoever publishes under one of the folders `others` holds this one.
+        """
 
     def sweep(self, prefix: str) -> None:
         """Remove what killed writers left under the folder `prefix`."""
+
+
+@runtime_checkable
+class SharedStorage(Storage, Protocol):
+    """A storage that machines share, with what they need to take turns."""
+
+    def lock(
+        self, name: str, wait_seconds: float, on_wait: Callable[[Holder | None], None]
+    ) -> AbstractContextManager[None]:
+        """Hold the lock of that name; `on_wait` is told once who else holds it."""
+
+    def digest(self, key: str) -> str:
+        """Return the SHA-256 of an object's bytes, in hexadecimal."""
 
 
 class LocalDraft:
@@ -232,13 +247,8 @@ class LocalStorage:
         """Return the file's path."""
         return str(self._path(key))
 
-    @property
-    def options(self) -> None:
-        """Return nothing: a path is enough."""
-        return
-
     @contextmanager
-    def exclusive(self, prefix: str) -> Iterator[None]:
+    def exclusive(self, prefix: str, *others: str) -> Iterator[None]:
         """Hold the folder's lock, which ends with its holder."""
         folder = self._path(prefix)
         with _named(folder, "written"):
@@ -257,10 +267,7 @@ class LocalStorage:
             _remove_unless_locked(path)
 
     def _path(self, key: str) -> Path:
-        parts = key.split("/")
-        if any(not part or part.startswith(".") or "\\" in part or not part.isprintable() for part in parts):
-            raise StorageError(f"{key!r}: not a key: expected names separated by slashes, none starting with a dot")
-        return self.root.joinpath(*parts)
+        return self.root.joinpath(*check_key(key).split("/"))
 
 
 @contextmanager
@@ -297,9 +304,34 @@ def publish_file(draft: Path, target: Path) -> None:
         _sync(target.parent)
 
 
+SHARED = "s3://"
+"""How the location of a storage starts that machines share."""
+
+
 def open_storage(location: str) -> Storage:
-    """Return the storage at `location`, a folder."""
+    """Return the storage at `location`: a folder, or a bucket and prefix as `s3://bucket/prefix`.
+
+    Raises:
+        ConfigurationError: what the environment says of the object store cannot be used.
+    """
+    if location.startswith(SHARED):
+        # What a folder does not need is not loaded for it.
+        from pipelines.lake.storage_objects import open_object_storage  # noqa: PLC0415
+
+        return open_object_storage(location)
     return LocalStorage(Path(location))
+
+
+def check_key(key: str) -> str:
+    """Return a key as it is.
+
+    Raises:
+        StorageError: it is none.
+    """
+    parts = key.split("/")
+    if any(not part or part.startswith(".") or "\\" in part or not part.isprintable() for part in parts):
+        raise StorageError(f"{key!r}: not a key: expected names separated by slashes, none starting with a dot")
+    return key
 
 
 def _locked_file(target: Path) -> tuple[Path, BinaryIO]:

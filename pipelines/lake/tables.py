@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from urllib.parse import quote, unquote
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from polars.io.plugins import register_io_source
 
 from pipelines.lake.gate import QUARANTINE_SCHEMA, ColumnsError
 from pipelines.lake.manifests import SCHEMA_VERSION, Manifest, columns_sha256, decode_manifest, encode_manifest
@@ -133,7 +135,7 @@ class Lake:
         readable and counts as not fresh.
         """
         manifest_key = _manifest_key(entry, manifest.partition)
-        with self.storage.exclusive(_folder(entry)):
+        with self.storage.exclusive(_folder(entry), _quarantine_folder(entry)):
             self.storage.delete(manifest_key)
             if quarantine:
                 quarantine.publish()
@@ -174,7 +176,7 @@ class Lake:
     def scan(self, name: str, partitions: Sequence[str] | None = None) -> pl.LazyFrame:
         """Return the rows of the given partitions, or of all of them, to be read when the frame is collected.
 
-        Collect it before anyone replaces a partition: under the refresh lock, or use `read`.
+        Each partition is then read in one state, even while another process replaces it.
 
         Raises:
             MissingPartitionError: a partition asked for is not in the lake.
@@ -187,11 +189,32 @@ class Lake:
         for partition in chosen:
             with self.open_partition(name, partition):
                 pass
-        urls = [self.storage.url(_key(entry, partition)) for partition in chosen]
-        return pl.scan_parquet(urls, storage_options=self.storage.options, glob=False, hive_partitioning=False)
+        schema = {name: column.dtype for name, column in entry.schema.columns().items()}
+        return register_io_source(partial(self._scanned, name, chosen), schema=schema, is_pure=False)
+
+    def _scanned(
+        self,
+        name: str,
+        partitions: Sequence[str],
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        row_count: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        """Give what Polars asks of a scan: of the first `row_count` rows those that fulfil `predicate`."""
+        left = row_count
+        for partition in partitions:
+            for frame in self.iter_batches(name, partition, columns):
+                taken = frame.head(left) if left is not None else frame
+                chosen = taken.select(columns) if columns is not None else taken
+                yield chosen.filter(predicate) if predicate is not None else chosen
+                if left is not None:
+                    left -= taken.height
+                    if left == 0:
+                        return
 
     def read(self, name: str, partitions: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return what `scan` gives, each partition in one state even while another process replaces it."""
+        """Return what `scan` gives."""
         frames: list[pl.DataFrame] = [table(name).schema.create_empty()]
         for partition in self._chosen(name, partitions):
             with self.open_partition(name, partition) as groups:
@@ -267,7 +290,7 @@ class Lake:
     def delete(self, name: str, partition: str | None = None) -> None:
         """Remove a partition, its quarantine and its manifest."""
         entry = table(name)
-        with self.storage.exclusive(_folder(entry)):
+        with self.storage.exclusive(_folder(entry), _quarantine_folder(entry)):
             self.storage.delete(_manifest_key(entry, partition))
             self.storage.delete(_quarantine_key(entry, partition))
             self.storage.delete(_key(entry, partition))

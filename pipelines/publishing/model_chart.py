@@ -14,6 +14,7 @@ import polars as pl
 import vl_convert
 
 from pipelines.lake.queries import query
+from pipelines.lake.warehouse_copy import current_warehouse
 from pipelines.settings import Settings
 
 _COLUMNS = "result_id, benchmark, accelerator, accelerator_count, score_minutes, predicted_minutes, residual_percent"
@@ -61,7 +62,8 @@ def model_svg(runs: pl.DataFrame) -> str:
 
 def main(target: Path) -> None:
     """Draw the chart from the warehouse into a file."""
-    runs = query(Settings.from_environment().warehouse, _QUERY)
+    settings = Settings.from_environment()
+    runs = query(current_warehouse(settings.lake, settings.warehouse), _QUERY)
     target.write_text(model_svg(runs), encoding="utf-8")
 
 

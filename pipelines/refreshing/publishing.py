@@ -12,6 +12,7 @@ from pipelines.lake.queries import query
 from pipelines.lake.storage import LakeError
 from pipelines.lake.tables import Lake
 from pipelines.lake.warehouse import build_warehouse, warehouse_is_fresh
+from pipelines.lake.warehouse_copy import current_warehouse, new_warehouse
 from pipelines.publishing.age import MONTHS, newest, newest_published
 from pipelines.publishing.differences import LakeState, WarehouseState, differences
 from pipelines.publishing.notice import TRADEMARK
@@ -24,15 +25,16 @@ def publish(workshop: Workshop) -> None:
     if workshop.only_stale and is_published(workshop):
         return
     settings = workshop.settings
-    since, changes = changes_since(workshop.lake, settings.warehouse)
-    build_warehouse(
-        workshop.lake,
-        settings.warehouse,
-        about(workshop.lake, datetime.now(UTC)) | {"changes_since": since},
-        sql_folder=settings.warehouse_sql,
-        max_rows=settings.max_warehouse_rows,
-        changes=changes,
-    )
+    since, changes = changes_since(workshop.lake, current_warehouse(settings.lake, settings.warehouse))
+    with new_warehouse(workshop.lake.storage, settings.warehouse) as path:
+        build_warehouse(
+            workshop.lake,
+            path,
+            about(workshop.lake, datetime.now(UTC)) | {"changes_since": since},
+            sql_folder=settings.warehouse_sql,
+            max_rows=settings.max_warehouse_rows,
+            changes=changes,
+        )
 
 
 def changes_since(lake: Lake, warehouse: Path) -> tuple[str, pl.DataFrame | None]:
@@ -53,8 +55,9 @@ _ANSWERS = ("core.sources", *(entry.name for entry in TABLES.values() if entry.l
 def is_published(workshop: Workshop) -> bool:
     """Return whether the warehouse holds what the lake holds."""
     settings = workshop.settings
+    path = current_warehouse(settings.lake, settings.warehouse)
     return warehouse_is_fresh(
-        workshop.lake, settings.warehouse, sql_folder=settings.warehouse_sql, max_rows=settings.max_warehouse_rows
+        workshop.lake, path, sql_folder=settings.warehouse_sql, max_rows=settings.max_warehouse_rows
     )
 
 

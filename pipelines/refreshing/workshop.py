@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 
-from pipelines.lake.locks import Holder, exclusive_lock
+from pipelines.lake.locks import Holder, refresh_lock
 from pipelines.lake.tables import Lake
 from pipelines.quality.apart import SUITES
 from pipelines.refreshing.live import LiveSources
@@ -47,7 +47,7 @@ class Workshop:
         Raises:
             LockedError: another process still holds it after the time that the settings allow.
         """
-        with exclusive_lock(self.settings.lock, self.settings.lock_seconds, on_wait=on_wait):
+        with refresh_lock(self.lake.storage, self.settings.lock, self.settings.lock_seconds, on_wait):
             self.only_stale = True
             try:
                 yield
@@ -83,5 +83,5 @@ class Workshop:
         if self.only_stale:
             yield
             return
-        with exclusive_lock(self.settings.lock, self.settings.lock_seconds):
+        with refresh_lock(self.lake.storage, self.settings.lock, self.settings.lock_seconds):
             yield
