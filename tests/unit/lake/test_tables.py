@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from pipelines.lake import partitions
+from pipelines.lake import partitions, storage_objects
 from pipelines.lake.gate import ColumnsError
 from pipelines.lake.manifests import SCHEMA_VERSION, LakeVersionError
 from pipelines.lake.storage import LakeError
@@ -22,6 +24,19 @@ ROUND = "training-v5.0"
 MADE = {"inputs": {"a": "1"}, "code_version": "1"}
 Sources = Callable[..., pl.DataFrame]
 Steps = Callable[..., pl.DataFrame]
+
+
+@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.server)])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
+    """Give an empty lake in a folder, and one in a bucket."""
+    return Lake.at(str(tmp_path / "lake") if request.param == "folder" else request.getfixturevalue("s3_lake"))
+
+
+def objects(lake: Lake, name: str = "core/sources") -> dict[str, bytes]:
+    """Return every object of a table."""
+    return {
+        key: lake.storage.read(key) for folder in (name, f"{name}__quarantine") for key in lake.storage.list(folder)
+    }
 
 
 def files(lake_folder: Path) -> dict[str, bytes]:
@@ -67,9 +82,7 @@ def test_a_table_of_one_partition(lake: Lake) -> None:
         lake.write("mart.rack_audit", empty, ROUND, **MADE)
 
 
-def test_quarantine_holds_what_the_gate_refused_and_goes_with_the_reason(
-    lake: Lake, sources: Sources, tmp_path: Path
-) -> None:
+def test_quarantine_holds_what_the_gate_refused_and_goes_with_the_reason(lake: Lake, sources: Sources) -> None:
     manifest = lake.write("core.sources", sources({"round": "a"}, {"round": "b", "file_count": -1}), ROUND, **MADE)
     assert (manifest.rows, manifest.quarantined_rows) == (1, 1)
     quarantine = lake.read_quarantine("core.sources", ROUND)
@@ -78,7 +91,7 @@ def test_quarantine_holds_what_the_gate_refused_and_goes_with_the_reason(
     again = lake.write("core.sources", sources({"round": "a"}), ROUND, **MADE)
     assert again.quarantine_sha256 is None
     assert lake.read_quarantine("core.sources", ROUND).is_empty()
-    assert not list(tmp_path.glob("lake/core/sources__quarantine/*.parquet"))
+    assert lake.storage.list("core/sources__quarantine") == []
 
 
 def test_the_same_rows_in_any_order_give_the_same_bytes(lake: Lake, sources: Sources) -> None:
@@ -92,15 +105,21 @@ def test_the_same_rows_in_any_order_give_the_same_bytes(lake: Lake, sources: Sou
 @pytest.mark.parametrize(
     "partition", ["..", ".", "../../etc", "a/b", "a b", "é\u202e", "%2e", ".hidden", "a\nb", "all"]
 )
-def test_partition_names_are_no_paths(lake: Lake, sources: Sources, partition: str, tmp_path: Path) -> None:
+def test_partition_names_are_no_keys(lake: Lake, sources: Sources, partition: str) -> None:
     lake.write("core.sources", sources({}), partition, **MADE)
     assert lake.partitions("core.sources") == [partition]
     assert lake.read("core.sources", [partition]).height == 1
+    lake.delete("core.sources", partition)
+    assert lake.partitions("core.sources") == []
+
+
+@pytest.mark.parametrize("partition", ["..", "../../etc", "a/b", "%2e", ".hidden"])
+def test_partition_names_are_no_paths(sources: Sources, partition: str, tmp_path: Path) -> None:
+    lake = Lake.at(str(tmp_path / "lake"))
+    lake.write("core.sources", sources({}), partition, **MADE)
     inside = tmp_path / "lake" / "core" / "sources"
     assert {path.suffix for path in inside.iterdir()} == {".parquet", ".json", ".lock"}
     assert set(files(tmp_path)) == {f"lake/core/sources/{name}" for name in files(inside)}
-    lake.delete("core.sources", partition)
-    assert lake.partitions("core.sources") == []
 
 
 @pytest.mark.parametrize("partition", [None, "", "x" * 300])
@@ -114,7 +133,7 @@ def test_table_names_are_no_paths(lake: Lake, sources: Sources) -> None:
         lake.write("../x", sources({}), ROUND, **MADE)
 
 
-def test_freshness_is_decided_from_the_manifest(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+def test_freshness_is_decided_from_the_manifest(lake: Lake, sources: Sources) -> None:
     assert not lake.is_fresh("core.sources", ROUND, **MADE)
     lake.write("core.sources", sources({}), ROUND, **MADE)
     assert lake.is_fresh("core.sources", ROUND, **MADE)
@@ -124,17 +143,17 @@ def test_freshness_is_decided_from_the_manifest(lake: Lake, sources: Sources, tm
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff", b"[1"])
-def test_a_damaged_manifest_means_not_fresh(lake: Lake, sources: Sources, tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_manifest_means_not_fresh(lake: Lake, sources: Sources, damage: bytes) -> None:
     lake.write("core.sources", sources({}), ROUND, **MADE)
-    (tmp_path / "lake" / "core" / "sources" / f"{ROUND}.json").write_bytes(damage)
+    lake.storage.write(f"core/sources/{ROUND}.json", damage)
     assert not lake.is_fresh("core.sources", ROUND, **MADE)
     assert lake.read("core.sources").height == 1
 
 
-def test_a_truncated_partition_is_not_fresh_and_is_named(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+def test_a_truncated_partition_is_not_fresh_and_is_named(lake: Lake, sources: Sources) -> None:
     lake.write("core.sources", sources({}), ROUND, **MADE)
-    path = tmp_path / "lake" / "core" / "sources" / f"{ROUND}.parquet"
-    path.write_bytes(path.read_bytes()[:-10])
+    key = f"core/sources/{ROUND}.parquet"
+    lake.storage.write(key, lake.storage.read(key)[:-10])
     assert not lake.is_fresh("core.sources", ROUND, **MADE)
     with pytest.raises(LakeError, match=f"{ROUND}.parquet: not a whole Parquet file"):
         lake.read("core.sources")
@@ -142,48 +161,50 @@ def test_a_truncated_partition_is_not_fresh_and_is_named(lake: Lake, sources: So
     assert lake.read("core.sources").height == 1
 
 
-def test_a_lake_of_a_newer_program_is_refused_both_ways(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+def test_a_lake_of_a_newer_program_is_refused_both_ways(lake: Lake, sources: Sources) -> None:
     lake.write("core.sources", sources({}), ROUND, **MADE)
-    path = tmp_path / "lake" / "core" / "sources" / f"{ROUND}.json"
-    path.write_text(path.read_text("utf-8").replace('"schema_version": 1', '"schema_version": 99'), "utf-8")
-    before = files(tmp_path)
+    key = f"core/sources/{ROUND}.json"
+    lake.storage.write(key, lake.storage.read(key).replace(b'"schema_version": 1', b'"schema_version": 99'))
+    before = objects(lake)
     message = f"{ROUND}.json: written with schema version 99; this program reads up to {SCHEMA_VERSION}: update it"
     with pytest.raises(LakeVersionError, match=message):
         lake.read("core.sources")
     with pytest.raises(LakeVersionError, match=message):
         lake.write("core.sources", sources({}), ROUND, **MADE)
-    assert files(tmp_path) == before
+    assert objects(lake) == before
 
 
-def test_a_partition_of_an_older_program_is_rebuilt(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+def test_a_partition_of_an_older_program_is_rebuilt(lake: Lake, sources: Sources) -> None:
     lake.write("core.sources", sources({}), ROUND, **MADE)
-    sources({}).drop("licence").write_parquet(tmp_path / "lake" / "core" / "sources" / f"{ROUND}.parquet")
+    older = io.BytesIO()
+    sources({}).drop("licence").write_parquet(older)
+    lake.storage.write(f"core/sources/{ROUND}.parquet", older.getvalue())
     with pytest.raises(ColumnsError, match="a refresh rebuilds it"):
         lake.read("core.sources")
     lake.write("core.sources", sources({}), ROUND, **MADE)
     assert lake.read("core.sources").height == 1
 
 
-def test_a_missing_column_leaves_the_lake_as_it_was(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+def test_a_missing_column_leaves_the_lake_as_it_was(lake: Lake, sources: Sources) -> None:
     lake.write("core.sources", sources({}), ROUND, **MADE)
-    before = files(tmp_path)
+    before = objects(lake)
     with pytest.raises(ColumnsError, match="missing: commit"):
         lake.write("core.sources", sources({}).drop("commit"), ROUND, **MADE)
-    assert files(tmp_path) == before
+    assert objects(lake) == before
 
 
-def test_an_error_while_streaming_leaves_the_lake_as_it_was(lake: Lake, sources: Sources, tmp_path: Path) -> None:
+def test_an_error_while_streaming_leaves_the_lake_as_it_was(lake: Lake, sources: Sources) -> None:
     lake.write("core.sources", sources({}), ROUND, **MADE)
-    before = files(tmp_path)
+    before = objects(lake)
     with pytest.raises(ZeroDivisionError), lake.writer("core.sources", ROUND, **MADE) as pending:
         pending.append(sources({"round": "other", "file_count": 1 // 0}))
-    assert {name: content for name, content in files(tmp_path).items() if name in before} == before
+    assert objects(lake) == before
     assert lake.read("core.sources")["round"].to_list() == [ROUND]
     with pytest.raises(LakeError, match="still being written"):
         _ = pending.manifest
 
 
-@pytest.mark.parametrize("order", [range(9), reversed(range(9)), [4, 1, 7, 0, 8, 3, 5, 2, 6]])
+@pytest.mark.parametrize("order", [range(9), range(8, -1, -1), [4, 1, 7, 0, 8, 3, 5, 2, 6]])
 def test_batches_in_any_order_give_one_sorted_partition(
     lake: Lake, steps: Steps, monkeypatch: pytest.MonkeyPatch, order: list[int]
 ) -> None:
@@ -211,6 +232,72 @@ def test_keys_that_come_back_in_a_later_batch(lake: Lake, steps: Steps, monkeypa
     kept = lake.read("core.steps").select("source_path", "sequence").rows()
     assert kept == [("a", 0), ("a", 1), ("a", 2), ("b", 2)]
     assert set(lake.read_quarantine("core.steps", ROUND)["rule"]) == {"primary_key"}
+
+
+def write_steps(lake: Lake, steps: Steps, seconds: float, partition: str = ROUND) -> None:
+    with lake.writer("core.steps", partition, **MADE) as pending:
+        for index in range(5):
+            pending.append(steps(f"p{index}", 50, seconds=seconds))
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every partition of several row groups, too long to be fetched from a store at once."""
+    monkeypatch.setattr(partitions, "BATCH_BYTES", 2_000)
+    monkeypatch.setattr(storage_objects, "_AT_ONCE_BYTES", 1)
+    monkeypatch.setattr(storage_objects, "_BUFFER_BYTES", 64)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_what_is_being_read_stays_as_it_was(lake: Lake, steps: Steps) -> None:
+    write_steps(lake, steps, 1.0)
+    batches = lake.iter_batches("core.steps", ROUND)
+    found = [next(batches)]
+    write_steps(lake, steps, 2.0)
+    found += batches
+    assert len(found) > 1
+    assert sum(batch.height for batch in found) == 250
+    assert set(pl.concat(found)["step_seconds"]) == {1.0}
+    assert set(lake.read("core.steps")["step_seconds"]) == {2.0}
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_scan_reads_what_is_asked_of_it(lake: Lake, steps: Steps) -> None:
+    write_steps(lake, steps, 1.0, "a")
+    write_steps(lake, steps, 2.0, "b")
+    whole, scan = lake.read("core.steps"), lake.scan("core.steps")
+    assert_frame_equal(scan.collect(), whole)
+    assert scan.collect_schema() == whole.schema
+    assert_frame_equal(scan.head(260).collect(), whole.head(260))
+    assert_frame_equal(scan.select("step_seconds", "sequence").collect(), whole.select("step_seconds", "sequence"))
+    late = pl.col("sequence") > 47
+    asked = scan.filter(late).select("step_seconds", "run_id").collect()
+    assert_frame_equal(asked, whole.filter(late).select("step_seconds", "run_id"))
+    assert_frame_equal(scan.head(60).filter(late).collect(), whole.head(60).filter(late))
+    assert_frame_equal(scan.filter(late).head(3).collect(), whole.filter(late).head(3))
+    assert scan.select(pl.len()).collect().item() == whole.height
+    assert set(lake.scan("core.steps", ["b"]).collect()["step_seconds"]) == {2.0}
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_scan_is_of_one_state_while_its_partition_is_replaced(lake: Lake, steps: Steps) -> None:
+    write_steps(lake, steps, 0.0)
+    scan, is_over = lake.scan("core.steps"), threading.Event()
+
+    def replace() -> None:
+        for version in range(1, 400):
+            write_steps(lake, steps, float(version))
+            if is_over.is_set():
+                return
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    states = [scan.collect() for _ in range(25)]
+    is_over.set()
+    writer.join()
+    assert {state.height for state in states} == {250}
+    assert {state["step_seconds"].n_unique() for state in states} == {1}
+    assert len({state["step_seconds"][0] for state in states}) > 1
 
 
 def test_unknown_partitions_cannot_be_iterated(lake: Lake) -> None:
