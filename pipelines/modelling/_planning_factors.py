@@ -91,7 +91,10 @@ def batches(plan: Plan, micro_batch: int) -> Batches:
     least, most = plan.work.batch_least, plan.work.batch_most
     replicas = np.arange(1, most // micro_batch + 1)
     first = np.maximum(-(-least // (replicas * micro_batch)), 1)
-    counts = np.maximum(most // (replicas * micro_batch) - first + 1, 0)
+    last = most // (replicas * micro_batch)
+    if plan.only_micro_batches is not None:
+        first, last = (bound(end, plan.only_micro_batches) for bound, end in ((np.maximum, first), (np.minimum, last)))
+    counts = np.maximum(last - first + 1, 0)
     starts = np.concatenate([[0], np.cumsum(counts)])
     index = np.repeat(np.arange(len(replicas)), counts)
     micro = np.arange(starts[-1]) - np.repeat(starts[:-1] - first, counts)

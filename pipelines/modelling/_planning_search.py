@@ -165,7 +165,7 @@ def _chunk(
     np.multiply(step, pairs.steps[part], out=other)
     other += pairs.rest_seconds[part]
     possible = reuse.flags("possible", shape)
-    np.logical_or(micro % replica.pipeline_parallel == 0, ~_column(layouts.is_interleaved), out=possible)
+    np.logical_or(micro >= replica.pipeline_parallel, ~_column(layouts.is_interleaved), out=possible)
     np.logical_and(possible, fits, out=possible)
     np.copyto(other, np.inf, where=~possible)
     return Chunk(part, needed, fits, up, out, step, other)

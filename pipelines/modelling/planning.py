@@ -94,6 +94,8 @@ class Plan:
     work: Work
     machine: Machine
     steps: StepModel
+    only_micro_batches: int | None = None
+    """Micro-batches of a step, where a step is known for this number alone."""
 
 
 def evaluate(candidates: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -217,9 +219,10 @@ def step_seconds(plan: Plan) -> pl.Expr:
 def can_be_scheduled() -> pl.Expr:
     """Return whether a schedule exists.
 
-    Interleaved stages take micro-batches in groups of PP (Narayanan et al. 2021, section 2.2).
+    Interleaved stages work on groups of at least PP micro-batches; a group may hold any number more (Narayanan et al.
+    2021, section 2.2; Llama Team 2024, arXiv 2407.21783, section 3.3.2).
     """
-    return (pl.col("virtual_pipeline") == 1) | (micro_batches() % pl.col("pipeline_parallel") == 0)
+    return (pl.col("virtual_pipeline") == 1) | (micro_batches() >= pl.col("pipeline_parallel"))
 
 
 def minutes() -> pl.Expr:

@@ -81,7 +81,7 @@ def powers(
         results, accelerators, platforms, resolved_facts: the `mart` tables of these names.
         systems: `core.systems`.
     """
-    units = _units(accelerators, platforms, resolved_facts)
+    units = power_units(accelerators, platforms, resolved_facts)
     of_racks = units.filter(basis="rack").select(pl.all().exclude("accelerator").name.suffix("_of_rack"))
     of_nodes = units.filter(basis="node").select("accelerator", pl.all().exclude("accelerator").name.suffix("_of_node"))
     of_parts = units.filter(basis="part").select("accelerator", pl.all().exclude("accelerator").name.suffix("_of_part"))
@@ -143,7 +143,7 @@ def _placed(scenario: str, jobs: tuple[Job, ...], accelerator: Accelerator) -> p
     )
 
 
-def _units(accelerators: pl.DataFrame, platforms: pl.DataFrame, resolved_facts: pl.DataFrame) -> pl.DataFrame:
+def power_units(accelerators: pl.DataFrame, platforms: pl.DataFrame, resolved_facts: pl.DataFrame) -> pl.DataFrame:
     """Return `platform, accelerator, unit_accelerators, basis, low, high`, kilowatts of what power is known of.
 
     A rack product by its name, one node platform a part, and parts alone, which leave out all around them.
