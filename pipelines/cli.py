@@ -195,8 +195,10 @@ def compare(
     )
 )
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="A data folder, a lake or a release.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another one.")],
+    old: Annotated[
+        str, typer.Argument(metavar="OLD", help="A data folder, a release, or a lake: a folder or s3://bucket/prefix.")
+    ],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one.")],
     table: Annotated[
         list[str] | None, typer.Option("--table", metavar="TABLE", help="Only this one, such as mart.results; repeats.")
     ] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pipelines._cli.messages import UsageError, say
 from pipelines._cli.rows import Format, write_rows
@@ -11,7 +10,7 @@ from pipelines.publishing.differences import differences, open_state, summary
 from pipelines.schemas import TABLES
 
 
-def show_differences(old: Path, new: Path, names: Sequence[str], with_rows: bool, form: Format) -> None:
+def show_differences(old: str, new: str, names: Sequence[str], with_rows: bool, form: Format) -> None:
     """Print the differences, or how many there are by table and column."""
     unknown = sorted(set(names) - set(TABLES))
     if unknown:

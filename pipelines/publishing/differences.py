@@ -12,7 +12,7 @@ from typing import Protocol
 import polars as pl
 
 from pipelines.lake.queries import query
-from pipelines.lake.storage import LakeError
+from pipelines.lake.storage import SHARED, LakeError
 from pipelines.lake.tables import Lake
 from pipelines.schemas import TABLES, Table
 
@@ -104,18 +104,28 @@ class WarehouseState:
         return query(self._path, f"FROM {name}")
 
 
-def open_state(place: Path) -> State:
-    """Return the state at a data folder, a lake or a release.
+def open_state(location: Path | str) -> State:
+    """Return the state at a data folder, a release, or a lake: a folder or `s3://bucket/prefix`.
 
     Raises:
         NoSuchStateError: it is none of these.
     """
+    if str(location).startswith(SHARED):
+        return _shared_state(str(location))
+    place = Path(location)
     if (place / DESCRIPTOR).is_file():
         return ReleaseState(place)
     for folder in (place / "lake", place):
         if any((folder / entry.layer).is_dir() for entry in TABLES.values()):
             return LakeState(Lake.at(str(folder)))
     raise NoSuchStateError(f"{place}: expected a data folder, a lake or a release, found none of them")
+
+
+def _shared_state(location: str) -> State:
+    lake = Lake.at(location)
+    if not any(lake.partitions(name) for name in TABLES):
+        raise NoSuchStateError(f"{location}: expected a lake, found none")
+    return LakeState(lake)
 
 
 def differences(old: State, new: State, names: Sequence[str] = tuple(TABLES)) -> pl.DataFrame:
