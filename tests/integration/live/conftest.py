@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tarfile
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,13 @@ def host(host_process: Host) -> Iterator[Host]:
 
 @pytest.fixture
 def environment(tmp_path: Path, host: Host) -> dict[str, str]:
-    """Give the variables under which everything is asked of the host, in a hurry."""
+    return on_host(host, tmp_path / "data")
+
+
+def on_host(host: Host, data: Path) -> dict[str, str]:
+    """Return the variables under which everything is asked of the host, in a hurry."""
     return {
-        "RACKRECON_DATA": str(tmp_path / "data"),
+        "RACKRECON_DATA": str(data),
         "RACKRECON_RESULTS_API": host.address,
         "RACKRECON_RESULTS_ARCHIVES": host.address,
         "RACKRECON_RETRY_SECONDS": "0.01",
@@ -138,10 +143,13 @@ class DirectRunner:
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 
-    def run_round(self, round_name: str) -> RunOutcome:
-        return _outcome(
-            lambda: (rounds.take_in(self._workshop, round_name), rounds.read_round(self._workshop, round_name))
-        )
+    def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
+        for name in round_names:
+            yield name, _outcome(partial(self._run_round, name))
+
+    def _run_round(self, name: str) -> None:
+        rounds.take_in(self._workshop, name)
+        rounds.read_round(self._workshop, name)
 
     def run_sheets(self) -> RunOutcome:
         return _outcome(lambda: take_in_from_hosts(self._workshop))
