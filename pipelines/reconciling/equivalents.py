@@ -128,7 +128,7 @@ def _by_family(
     return (
         pairs.join(by_all, on="target", how="left")
         .join(by_smaller.select("target", "held_out_accelerator_count"), on="target", how="left")
-        .join(_by_power_law(members, pairs), on="target", how="left")
+        .join(by_power_law(members, pairs), on="target", how="left")
         .with_columns(
             basis=pl.lit("family"),
             error_percent=pl.col("leave_one_out_mape_percent"),
@@ -268,8 +268,16 @@ def _sized(pairs: pl.DataFrame, expected_progress: ExpectedProgress, name: str) 
     )
 
 
-def _by_power_law(members: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return each target by the law through the two of the family's scores that enclose it, else the nearest two."""
+def by_power_law(members: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return each target by the law through the two of the family's scores that enclose it, else the nearest two.
+
+    Args:
+        members: results of the families, `family, accelerator_count, score_minutes, result_id`.
+        pairs: `target, family, target_minutes`.
+
+    Returns:
+        `target, power_law_accelerator_count, power_law_exponent, power_law_results`; no row for a family of one size.
+    """
     best = (
         members.sort("family", "accelerator_count", "score_minutes")
         .unique(["family", "accelerator_count"], keep="first", maintain_order=True)

@@ -306,7 +306,7 @@ class Answer:
     nearest: Nearest | None
     nearest_reason: str | None
     assumptions: tuple[Assumption, ...]
-    """Those that move their figure most come first."""
+    """Those that move the racks or the time, then the network's need, then the power; the farthest first."""
     break_even: BreakEven
     cost: Cost | None
     alternative: Cluster | None

@@ -85,10 +85,15 @@ def find_family(benchmark: str, accelerator: str, precision: str, minutes: float
     )
     if told.is_empty():
         return None
-    fit = told.row(0, named=True)
-    members = alike.filter(family=fit["family"])
+    return family_of(told["family"][0], minutes, facts)
+
+
+def family_of(name: str, minutes: float | None, facts: Facts) -> Family:
+    """Return a family by its name; `minutes` is the time that its run taken as nearest should be near to."""
+    fit = facts.fits.row(by_predicate=pl.col("family") == name, named=True)
+    members = facts.members.filter(family=name)
     return Family(
-        name=fit["family"],
+        name=name,
         members=members,
         fit=fit,
         without_largest=_without_largest(members),

@@ -1,0 +1,55 @@
+"""What keeps a plan from being smaller, or its time from being shorter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from pipelines.modelling._planning_search import Found
+from pipelines.modelling.planning import Plan
+from pipelines.reconciling.planning_answers import Binding
+from pipelines.reconciling.planning_asks import Ask
+from pipelines.reconciling.planning_solving import Goal
+
+_SLACK = 0.8
+"""Share of a deadline, or of a size, below which it is not what binds."""
+
+
+def binding(ask: Ask, goal: Goal, plan: Plan, found: Found, row: dict[str, Any]) -> Binding:
+    """Return the constraint that binds a chosen candidate."""
+    if goal.minutes is not None:
+        return _of_deadline(goal.minutes, plan, found, row)
+    allowed = goal.accelerators if goal.accelerators is not None else (goal.racks or 0) * plan.machine.active_per_rack
+    if row["accelerator_count"] < _SLACK * allowed:
+        return Binding(
+            constraint="batch",
+            sentence=f"The batch: {plan.work.batch_most:,} samples at most cannot keep more than "
+            f"{row['accelerator_count']:,} of {allowed:,} accelerators busy to any use.",
+        )
+    if ask.megawatts is not None:
+        return Binding(constraint="power", sentence=f"Power: {ask.megawatts:g} MW feed {goal.racks} racks at work.")
+    told = f"{goal.racks:,} racks at work" if goal.racks is not None else f"{allowed:,} accelerators"
+    return Binding(constraint="racks", sentence=f"The size: {told}, as asked; more would be faster.")
+
+
+def _of_deadline(minutes: float, plan: Plan, found: Found, row: dict[str, Any]) -> Binding:
+    fewer = found.frontier.filter(pl.col("racks") < row["racks"]).sort("minutes")
+    if fewer.is_empty() and row["minutes"] < _SLACK * minutes:
+        return Binding(
+            constraint="memory",
+            sentence=f"Memory: nothing smaller holds the work ({row['needed_bytes'] / 1e9:.1f} of "
+            f"{plan.machine.memory_bytes / 1e9:.1f} GB are taken), though it is done in {row['minutes']:,.2f} min.",
+        )
+    is_widest = row["global_batch_size"] + row["data_parallel"] * row["micro_batch"] > plan.work.batch_most
+    if is_widest and row["micro_batches"] <= row["pipeline_parallel"]:
+        return Binding(
+            constraint="batch",
+            sentence=f"The batch: {row['global_batch_size']:,} samples leave each pipeline {row['micro_batches']:.0f} "
+            "micro-batches, so more replicas would stand idle.",
+        )
+    told = "a smaller size does not hold it"
+    if not fewer.is_empty():
+        less = fewer.row(0, named=True)
+        told = f"the fastest on fewer, {less['racks']:,} racks, takes {less['minutes']:,.2f} min"
+    return Binding(constraint="time", sentence=f"Time: {row['minutes']:,.2f} of {minutes:,.2f} min are taken; {told}.")
