@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.lake.tables import Lake
+from pipelines.publishing.wording import counted_part
 from pipelines.schemas.core import SEVERITIES
 
 WORKED_EXAMPLE = "training-v5.0/IBM+CoreWeave+NVIDIA/carina_ngpu2496_ngc25.04_nemo/llama31_405b"
@@ -54,9 +55,10 @@ def _worked_example(reconciled: pl.DataFrame, audit: pl.DataFrame) -> list[str]:
         return []
     round_name, folder, system, _ = row["result_id"].split("/", 3)
     rack = audit.filter(round=round_name, submitter_folder=folder, system=system)
+    accelerators = counted_part(row["accelerator_count"], row["accelerator"])
     return [
         f"Example   {row['result_id']}",
-        f"          {row['accelerator_count']:,} {row['accelerator']}, {row['precision'] or 'precision unknown'}",
+        f"          {accelerators}, {row['precision'] or 'precision unknown'}",
         _reported(row),
         _predicted(row),
         _racks(row, rack.row(0, named=True) if rack.height else None),

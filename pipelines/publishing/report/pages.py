@@ -7,14 +7,29 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from pipelines.publishing.report import charts
+from pipelines.publishing.report.charts import counts, network, racks, scores, time
 from pipelines.publishing.report.parts import Figure, Grid, Plain, Section
 from pipelines.publishing.report.tables import AbsentTableError, Tables
-from pipelines.publishing.report.words import label
+from pipelines.publishing.report.words import counted, label, listed
 from pipelines.schemas import TABLES
 from pipelines.schemas.core import SEVERITIES
 
 ALL_RESULTS = "results"
+
+_SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
+_COUNTED_ROWS = {"rows": pl.Int64, "rows_in_quarantine": pl.Int64}
+_RACK_VERDICTS = (
+    "Whole: the racks are full. Explained: slots are empty for a reason that fits. Part rack: all fits in a part of "
+    "one rack. Ambiguous: several readings fit. Contradicted: no reading fits."
+)
+_CLAIM_VERDICTS = (
+    "Supported: it holds. Misplaced: it holds for something else than it names. Contradicted: facts or the model say "
+    "otherwise. Implausible: far from anything known. The others: nothing to hold them against."
+)
+_ON_CHECKS = (
+    "A check that fails with severity warning is about what others published: the rows that fail are findings. One of "
+    "severity error would have stopped these figures from being published."
+)
 
 
 @dataclass(frozen=True)
@@ -50,13 +65,32 @@ def _results(tables: Tables) -> Content:
     return Content(
         grid=Grid(
             ALL_RESULTS,
-            "Every result of every round here",
+            f"{counted(results.height, 'training result')} of {listed(results['round'].unique().sort())}",
             results,
             "result_id",
             [name for name in shown if name in results.columns],
             ("round", "benchmark", "accelerator", "division", "submitter", "scaling_mode"),
             "result_id",
             labels={"verdict": "Verdict on the time", "explanation": "In words"},
+            command="rackrecon explain",
+        )
+    )
+
+
+def _inference(tables: Tables) -> Content:
+    results = tables.need("mart.inference_results")
+    shown = ["system_name", "round", "benchmark", "scenario", "submitter", "accelerators", "result", "result_unit"]
+    shown += ["result_per_accelerator"]
+    return Content(
+        grid=Grid(
+            "inference",
+            f"{counted(results.height, 'inference result')} of {listed(results['round'].unique().sort())}",
+            results,
+            "inference_id",
+            shown,
+            ("round", "workload", "scenario", "accelerator", "division", "suite", "submitter"),
+            "inference_id",
+            labels={"system_name": "System", "accelerators": "Accelerators"},
         )
     )
 
@@ -66,7 +100,7 @@ def _scaling(tables: Tables) -> Content:
     told = _benchmarks(runs.filter(pl.col("predicted_minutes").is_not_null()))
     if not told:
         raise AbsentTableError("No result has a prediction yet: a family needs three results of one part and layout.")
-    figures = [charts.scaling(runs, benchmark) for benchmark in told]
+    figures = [scores.scaling(runs, benchmark) for benchmark in told]
     pairs = tables.want("mart.strong_scaling")
     grid = None
     if pairs is not None:
@@ -75,7 +109,7 @@ def _scaling(tables: Tables) -> Content:
         keyed = pairs.with_columns(pl.concat_str("result_id", pl.lit(" from "), "base_result_id").alias("pair"))
         grid = Grid(
             "scaling",
-            "Pairs of results of one part and benchmark: speed-up over growth, 1 is linear",
+            "Pairs of results of one part and benchmark: speed-up over growth in accelerators, 1 is linear; derived",
             keyed,
             "pair",
             shown,
@@ -95,28 +129,31 @@ def _prediction(tables: Tables) -> Content:
         (f"{reasons['results'].sum()} of {runs.height} language-model results have none.",),
         Plain("Why there is no prediction", reasons.rename({"no_prediction_reason": "reason"}).sort("reason")),
     )
-    return Content([charts.predicted_against_reported(runs)], sections=[section] if reasons.height else [])
+    figures = [scores.predicted_against_reported(runs), scores.prediction_errors(runs)]
+    return Content(figures, sections=[section] if reasons.height else [])
 
 
 def _racks(tables: Tables) -> Content:
     audit = tables.need("mart.rack_audit")
-    verdicts = charts.counts_by(
+    against = audit.filter(pl.col("verdict") == "contradicted").height
+    verdicts = counts.counts_by(
         audit,
         "verdict",
         anchor="rack-verdicts",
-        title=f"{audit.filter(pl.col('verdict') == 'contradicted').height} of {audit.height} rack-scale systems "
-        "contradict the racks that they state",
-        noun="systems",
+        title=f"{against or 'None'} of {counted(audit.height, 'rack-scale system')} "
+        f"{'contradict' if against > 1 else 'contradicts'} the racks that its submitter states",
+        noun="systems of all rounds here",
+        note=_RACK_VERDICTS,
     )
     figures = [verdicts]
     if audit["racks_stated"].fill_null(0).max():
-        figures.append(charts.rack_fill(audit))
+        figures.append(racks.rack_fill(audit))
     shown = ["system", "round", "rack_product", "accelerator_count", "racks_stated", "active_per_rack"]
     shown += ["slots_per_rack", "idle_slots", "verdict"]
     keyed = audit.with_columns(pl.concat_str("round", "submitter_folder", "system", separator="/").alias("row"))
     grid = Grid(
         "racks",
-        "Every rack-scale system",
+        f"{counted(audit.height, 'rack-scale system')} of {listed(audit['round'].unique().sort())}",
         keyed,
         "row",
         shown,
@@ -129,7 +166,7 @@ def _racks(tables: Tables) -> Content:
 def _minutes(tables: Tables) -> Content:
     breakdown = tables.need("mart.time_breakdown")
     told = _benchmarks(breakdown.filter(pl.col("score_seconds").is_not_null()))
-    return Content([charts.minutes(breakdown, benchmark) for benchmark in told])
+    return Content([time.minutes(breakdown, benchmark) for benchmark in told])
 
 
 def _nic(tables: Tables) -> Content:
@@ -137,7 +174,7 @@ def _nic(tables: Tables) -> Content:
     told = _benchmarks(runs.filter(pl.col("nic_needed_gigabytes_per_second_mid") > 0))
     if not told:
         raise AbsentTableError("No run here has traffic outside its scale-up domain whose need could be worked out.")
-    return Content([charts.nic_need(runs, benchmark) for benchmark in told])
+    return Content([network.nic_need(runs, benchmark) for benchmark in told])
 
 
 def _mfu(tables: Tables) -> Content:
@@ -145,28 +182,30 @@ def _mfu(tables: Tables) -> Content:
     conventions = runs["flops_convention"].drop_nulls().unique().sort().to_list()
     if not conventions:
         raise AbsentTableError("No result here has a utilisation: it needs a step time, a model and a known peak.")
-    return Content([charts.utilisation(runs, convention) for convention in conventions])
+    return Content([time.utilisation(runs, convention) for convention in conventions])
 
 
 def _claims(tables: Tables) -> Content:
     ledger = tables.need("mart.claims_ledger")
     supported = ledger.filter(pl.col("verdict") == "supported").height
-    figure = charts.counts_by(
+    figure = counts.counts_by(
         ledger,
         "verdict",
         anchor="claim-verdicts",
-        title=f"{supported} of {ledger.height} claims are supported as they stand",
+        title=f"{supported} of {counted(ledger.height, 'claim')} are supported as they stand",
         noun="claims",
+        note=_CLAIM_VERDICTS,
     )
-    shown = ["claim_id", "document", "quote", "value", "unit", "verdict", "explanation"]
+    shown = ["claim_id", "quote", "verdict", "explanation", "document"]
     grid = Grid(
         "claims",
-        "Every claim with its verdict",
+        f"{counted(ledger.height, 'claim')} of {counted(ledger['document'].n_unique(), 'document')}",
         ledger,
         "claim_id",
         shown,
         ("document", "verdict", "metric"),
         "claim_id",
+        command="rackrecon explain",
     )
     return Content([figure], grid)
 
@@ -174,17 +213,25 @@ def _claims(tables: Tables) -> Content:
 def _conflicts(tables: Tables) -> Content:
     conflicts = tables.need("mart.fact_conflicts")
     explained = conflicts.filter(pl.col("explained_by") != "unexplained").height
-    figure = charts.counts_by(
+    figure = counts.counts_by(
         conflicts,
         "explained_by",
         anchor="explained-by",
-        title=f"{explained} of {conflicts.height} figures that differ differ for a known reason",
-        noun="figures",
+        title=f"There is a known reason for {explained} of {counted(conflicts.height, 'published figure')} that "
+        "disagree with the one taken",
+        noun="figures by what explains them",
+        note="A row of the table below, once opened, says it in a sentence.",
     )
     keyed = conflicts.with_columns(pl.concat_str("subject", "metric", "source", "locator", separator=", ").alias("row"))
     shown = ["subject", "metric", "value", "resolved_value", "unit", "ratio", "explained_by", "source"]
     grid = Grid(
-        "conflicts", "Every figure that differs", keyed, "row", shown, ("subject", "explained_by", "source"), "subject"
+        "conflicts",
+        f"{counted(conflicts.height, 'figure')} that disagree with the one taken",
+        keyed,
+        "row",
+        shown,
+        ("subject", "explained_by", "source"),
+        "subject",
     )
     return Content([figure], grid)
 
@@ -195,33 +242,39 @@ def _findings(tables: Tables) -> Content:
     )
     frame = findings.sort("order", "kind", "subject").drop("order")
     shown = ["severity", "kind", "round", "subject", "explanation"]
-    return Content(
-        grid=Grid("findings", "Every finding", frame, "finding_id", shown, ("severity", "kind", "round"), "")
-    )
+    told = listed(counted(frame.filter(severity=name).height, noun) for name, noun in _SEVERITIES.items())
+    caption = f"{counted(frame.height, 'finding')}: {told}"
+    return Content(grid=Grid("findings", caption, frame, "finding_id", shown, ("severity", "kind", "round"), ""))
 
 
 def _quality(tables: Tables) -> Content:
     checks = tables.need("mart.checks")
     passed = checks.filter(pl.col("status") == "passed").height
-    shown = checks.select("table", "name", "status", "checked_count", "failed_count", "meaning")
-    quarantined = [
+    is_passed = pl.col("status") == "passed"
+    shown = checks.sort(is_passed, "table", "name").select(
+        "status", "table", "name", "checked_count", "failed_count", "meaning"
+    )
+    written = [
         {"table": name, "partition": partition, "rows": manifest.rows, "rows_in_quarantine": manifest.quarantined_rows}
         for name, entry in TABLES.items()
         for partition in tables.lake.partitions(name)
         for manifest in [tables.lake.manifest(name, partition if entry.by_round else None)]
         if manifest is not None
     ]
-    rows = pl.DataFrame(quarantined)
-    apart = int(rows["rows_in_quarantine"].sum()) if rows.height else 0
+    rows = pl.DataFrame(written, schema={"table": pl.String, "partition": pl.String, **_COUNTED_ROWS})
+    apart = rows["rows_in_quarantine"].sum()
     return Content(
         sections=[
             Section(
-                f"{passed} of {checks.height} checks passed", (), Plain("What came of each check", shown), "checks"
+                f"{passed} of {counted(checks.height, 'check')} passed",
+                (_ON_CHECKS,),
+                Plain("What came of each check, over all rounds here", shown),
+                "checks",
             ),
             Section(
-                f"{apart:,} rows are in quarantine",
+                f"{f'{apart:,} rows are' if apart else 'No row is'} in quarantine",
                 ("A row that breaks a rule of its table is set apart with the rule. It is in no figure.",),
-                Plain("Rows of each table and round", rows) if rows.height else None,
+                Plain("Rows of each table and round", rows, summary=f"Rows of {counted(rows.height, 'partition')}"),
                 "quarantine",
             ),
         ]
@@ -248,6 +301,7 @@ def _dictionary(_: Tables) -> Content:
                             for column_name, column in entry.schema.columns().items()
                         ]
                     ),
+                    summary=counted(len(entry.schema.column_names()), "column"),
                 ),
                 name,
             )
@@ -257,7 +311,9 @@ def _dictionary(_: Tables) -> Content:
 
 
 def _sources(tables: Tables) -> Content:
-    sources = tables.need("core.sources").select("round", "source", "commit", "retrieved_at", "licence", "file_count")
+    columns = ("round", "source", "commit", "retrieved_at", "licence", "file_count")
+    read_on = pl.col("retrieved_at").str.head(16).str.replace("T", " ") + " UTC"
+    sources = tables.need("core.sources").select(columns).with_columns(read_on)
     return Content(sections=[Section("Where the figures come from", (), Plain("Repositories as read", sources))])
 
 
@@ -273,7 +329,18 @@ def _benchmarks(frame: pl.DataFrame) -> list[str]:
 
 PAGES = (
     Page(
-        "results", "Results", "Find a result, see what it rests on, link to it, take it with you.", "Results", _results
+        "results",
+        "Training results",
+        "Find a result, see what it rests on, link to it, take it with you. Scores are recomputed from the logs.",
+        "Results",
+        _results,
+    ),
+    Page(
+        "inference",
+        "Inference results",
+        "What submitters published for inference, as they published it. A rate per accelerator is derived.",
+        "Results",
+        _inference,
     ),
     Page(
         "scaling",

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.publishing.report.glossary import TERMS_OF_COLUMNS
-from pipelines.publishing.report.words import Column, columns
+from pipelines.publishing.report.words import SIGNS, TONES, Column, columns
 
 MOST_ROWS_BEHIND = 400
 """Rows of the table behind a figure; the lake and the explorer hold the rest."""
@@ -54,6 +54,10 @@ class Plain:
 
     caption: str
     frame: pl.DataFrame
+    addresses: Sequence[str] = ()
+    """Where the first cell of each row leads; none for a table without links."""
+    summary: str = ""
+    """What stands on the fold that hides the table; none for a table in the open."""
 
     @property
     def columns(self) -> list[Column]:
@@ -82,6 +86,8 @@ class Grid:
     sort: str = ""
     is_descending: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    """Command that tells more of a row when its key follows."""
 
     def script(self) -> str:
         """Return the script file: one assignment of data, ASCII only."""
@@ -90,11 +96,12 @@ class Grid:
                 "name": column.name,
                 "label": self.labels.get(column.name, column.label),
                 "unit": column.unit,
-                "help": column.help,
+                "help": column.help.replace("`", ""),
                 "number": column.is_number,
                 "decimals": column.decimals,
                 "term": TERMS_OF_COLUMNS.get(column.name),
-                "shown": column.name in self.shown,
+                "slug": column.is_slug,
+                "signed": column.is_signed,
             }
             for column in columns(self.frame)
         ]
@@ -107,6 +114,8 @@ class Grid:
             "filters": [name for name in self.filters if name in self.frame.columns],
             "sort": self.sort,
             "descending": self.is_descending,
+            "command": self.command,
+            "signs": {value: [sign, TONES[sign]] for value, sign in SIGNS.items()},
             "columns": described,
             "rows": [[_plain(value) for value in row] for row in self.frame.iter_rows()],
         }

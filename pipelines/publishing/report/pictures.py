@@ -7,7 +7,7 @@ import json
 import polars as pl
 import vl_convert
 
-from pipelines.publishing.report.charts import predicted_against_reported
+from pipelines.publishing.report.charts.scores import predicted_against_reported
 
 _WIDTH = 720
 _SCALE = 1.5

@@ -54,15 +54,15 @@ def render(lake: Lake, today: date) -> Iterator[tuple[str, str]]:
 
 def _first(tables: Tables) -> dict[str, Any]:
     round_name = front.newest_round(tables) or ""
-    counted_over, network = front.network_bars(tables)
     return {
         "round_name": round_name,
+        "headline": front.headline(tables, round_name),
         "tiles": front.round_tiles(tables, round_name),
         "fastest": front.fastest(tables, round_name),
-        "severities": front.severities(tables),
+        "findings": front.findings(tables),
+        "network": front.network(tables),
+        "claims": front.claims(tables),
         "example": front.example(tables),
-        "network": network,
-        "network_counted_over": counted_over,
     }
 
 

@@ -1,11 +1,13 @@
-"""How columns and figures are told to people: labels, units, decimals. What a column means is in its schema."""
+"""How columns and figures are told to people: labels, units, decimals, signs. What a column means is in its schema."""
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import polars as pl
@@ -40,25 +42,71 @@ LABELS = {
     "nic_verdict": "Is the network enough?",
     "global_batch_size": "Batch size",
     "submitter_folder": "Submitter's folder",
-    "system_name": "System",
+    "system_name": "System as written",
+    "accelerator_text": "Accelerator as written",
+    "first_result_id": "First published as",
+    "required_run_count": "Runs required",
     "run_count": "Logs",
     "counted_run_count": "Runs counted",
     "no_score_reason": "Why there is no score",
     "no_prediction_reason": "Why there is no prediction",
     "source_address": "Address of the source",
     "explained_by": "What explains it",
+    "resolved_value": "Figure taken",
+    "claim_id": "Claim",
+    "finding_id": "Finding",
+    "inference_id": "Record",
+    "base_accelerator_count": "Accelerators of the smaller",
+    "efficiency_score": "Efficiency by score",
+    "efficiency_throughput": "Efficiency by steps",
+    "efficiency_model": "Efficiency by the model",
+    "result_per_accelerator": "Result per accelerator, derived",
+    "retrieved_at": "Read",
+    "file_count": "Files",
+    "checked_count": "Rows checked",
+    "failed_count": "Rows that fail",
     "fixed_seconds": "Fixed part of the steps",
     "rcp_seconds": "Convergence factor",
-    "ideal_seconds": "All stages at work",
+    "ideal_seconds": "Steps with all stages at work",
     "bubble_seconds": "Pipeline bubble",
-    "beyond_model_seconds": "Beyond the model",
-    "other_runs_seconds": "Other runs",
+    "beyond_model_seconds": "Steps beyond the model",
+    "steps_not_split_seconds": "Steps, not split",
+    "other_runs_seconds": "Other runs than the middle one",
     "remainder_seconds": "Neither step nor evaluation",
 }
 """Where a column's name in words does not say enough."""
 
+SIGNS = {
+    "error": "✕",
+    "warning": "▲",
+    "info": "●",
+    "enough": "✓",
+    "too_close_to_call": "▲",
+    "not_enough": "✕",
+    "passed": "✓",
+    "failed": "▲",
+    "errored": "✕",
+    "supported": "✓",
+    "misplaced": "▲",
+    "implausible": "▲",
+    "contradicted": "✕",
+    "as_predicted": "✓",
+    "faster_than_predicted": "▲",
+    "slower_than_predicted": "▲",
+    "whole": "✓",
+    "explained": "✓",
+    "ambiguous": "▲",
+}
+"""What stands before a severity or verdict, so that its colour says nothing alone."""
+
+TONES = {"✕": "bad", "▲": "warn", "●": "info", "✓": "good"}
+"""Colour of each sign, as a class of the style sheet."""
+
+_SIGNED = {"severity", "verdict", "nic_verdict", "status"}
+_SLUGS = {*_SIGNED, "kind", "metric", "explained_by", "scaling_mode", "largest_loss", "rcp_factor_source", "rcp_check"}
 _UNIT_ENDINGS = ("_minutes", "_seconds", "_joules", "_bytes", "_percent", "_gigabytes_per_second")
 _NOTHING = "–"
+_NO_DECIMALS_FROM = 1e6
 
 
 @dataclass(frozen=True)
@@ -72,13 +120,27 @@ class Column:
     is_number: bool
     decimals: int
 
+    @property
+    def is_slug(self) -> bool:
+        """Whether its values are words joined by underscores, which are shown as words."""
+        return self.name in _SLUGS
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether a sign stands before its values."""
+        return self.name in _SIGNED
+
     def show(self, value: Any) -> str:
         """Return a value as text; a missing one is a dash."""
         if value is None:
             return _NOTHING
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return f"{value:,.{self.decimals}f}" if self.is_number else str(value)
+        if self.is_number:
+            return f"{value:,.{0 if abs(value) >= _NO_DECIMALS_FROM else self.decimals}f}"
+        if self.is_signed and value in SIGNS:
+            return f"{SIGNS[value]} {words(value)}"
+        return words(str(value)) if self.is_slug else str(value)
 
 
 def columns(frame: pl.DataFrame) -> list[Column]:
@@ -87,8 +149,8 @@ def columns(frame: pl.DataFrame) -> list[Column]:
 
 
 def words(slug: str | None) -> str:
-    """Return a slug such as `too_close_to_call` as words, a dash for none."""
-    return (slug or _NOTHING).replace("_", " ")
+    """Return a slug such as `too_close_to_call` or `racks.explained` as words, a dash for none."""
+    return (slug or _NOTHING).replace("_", " ").replace(".", ": ")
 
 
 def listed(parts: Iterable[str]) -> str:
@@ -111,12 +173,33 @@ def label(name: str) -> str:
     return name.replace("_", " ").capitalize().replace("Nic ", "NIC ").replace("Rcp", "RCP")
 
 
+@cache
+def benchmarks() -> dict[str, str]:
+    """Return what each benchmark that is known trains, in words."""
+    return tomllib.loads(files("pipelines.publishing.report").joinpath("benchmarks.toml").read_text("utf-8"))
+
+
+def task(benchmark: str) -> str:
+    """Return what a benchmark trains as a sentence before others, empty where it is not known."""
+    return f"{benchmarks()[benchmark]}. " if benchmark in benchmarks() else ""
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    return tomllib.loads(files("pipelines.publishing.report").joinpath("kinds.toml").read_text("utf-8"))
+
+
+def kind_of_finding(kind: str) -> str:
+    """Return what a kind of finding says, in words beside which its count stands."""
+    return _kinds().get(kind, words(kind))
+
+
 def _column(values: pl.Series) -> Column:
     name = values.name
     help_text, unit = _documented().get(name, ("", ""))
     is_number = values.dtype.is_numeric()
     said = label(name)
-    told_twice = said.lower().startswith(unit.lower())
+    told_twice = len(unit) > 1 and said.lower().startswith(unit.lower())
     decimals = _decimals(values) if is_number else 0
     return Column(name, said, "" if told_twice else unit, help_text, is_number, decimals)
 
@@ -130,7 +213,8 @@ def _decimals(values: pl.Series) -> int:
     middle = finite.median()
     if not isinstance(middle, float):
         return 0
-    return min(4, max(0, 3 - math.floor(math.log10(middle))) if middle < 1000 else 0)
+    most = 2 if values.name.endswith("_percent") else 4
+    return min(most, max(0, 3 - math.floor(math.log10(middle))) if middle < 1000 else 0)
 
 
 @cache

@@ -7,7 +7,12 @@
   const columns = new Map(grid.columns.map((column, at) => [column.name, { ...column, at }]));
   const shown = grid.order.map((name) => columns.get(name));
   const key = columns.get(grid.key);
-  const texts = grid.rows.map((row) => row.filter((value) => typeof value === "string").join("\n").toLowerCase());
+  const slugs = grid.columns.flatMap((column, at) => column.slug ? [at] : []);
+  const words = (slug) => slug.replaceAll("_", " ").replaceAll(".", ": ");
+  const texts = grid.rows.map((row) => {
+    const said = slugs.flatMap((at) => typeof row[at] === "string" ? [words(row[at])] : []);
+    return [...row.filter((value) => typeof value === "string"), ...said].join("\n").toLowerCase();
+  });
   const RESERVED = new Set(["q", "sort", "desc", "page", "row"]);
   let state = {};
 
@@ -21,11 +26,20 @@
   const text = (column, value) => {
     if (value === null) return "–";
     if (typeof value === "boolean") return value ? "yes" : "no";
-    if (typeof value === "number") return value.toLocaleString("en", { minimumFractionDigits: column.decimals, maximumFractionDigits: column.decimals });
-    return value;
+    if (typeof value === "number") {
+      const decimals = Math.abs(value) >= 1e6 ? 0 : column.decimals;
+      return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    }
+    return column.slug ? words(value) : value;
   };
-  const signed = { error: "✖ error", warning: "▲ warning", info: "● info" };
-  const told = (column, value) => column.name === "severity" && signed[value] ? signed[value] : text(column, value);
+  // The text of a cell: a sign before a verdict, and places where a long name may break.
+  const told = (column, value) => {
+    const content = [], sign = column.signed && grid.signs[value];
+    if (sign) content.push(element("span", { class: `sign ${sign[1]}`, "aria-hidden": "true" }, sign[0]), " ");
+    const pieces = text(column, value).split(/(?<=[_/+])(?=\w)/);
+    pieces.forEach((piece, at) => content.push(...(at ? [element("wbr"), piece] : [piece])));
+    return content;
+  };
 
   // --- state and address
 
@@ -93,7 +107,7 @@
     const column = columns.get(name), counts = new Map();
     for (const row of grid.rows) { const value = String(row[column.at] ?? "–"); counts.set(value, (counts.get(value) || 0) + 1); }
     const select = element("select", { id: `filter-${name}`, "data-filter": name }, new Option("all", ""));
-    for (const value of [...counts.keys()].sort(new Intl.Collator("en", { numeric: true }).compare)) select.append(new Option(`${value.replaceAll("_", " ")} (${counts.get(value)})`, value));
+    for (const value of [...counts.keys()].sort(new Intl.Collator("en", { numeric: true }).compare)) select.append(new Option(`${column.slug ? words(value) : value} (${counts.get(value).toLocaleString("en")})`, value));
     select.addEventListener("change", () => go({ [name]: select.value, page: "" }));
     field(column.label, select);
     return select;
@@ -111,25 +125,34 @@
       const active = (state.sort || grid.sort) === column.name, descending = state.sort ? state.desc === "1" : grid.descending;
       go({ sort: column.name, desc: active && !descending ? "1" : "", page: "" });
     });
-    const head = element("th", { scope: "col", class: column.number ? "number" : null, title: column.help || null }, sort);
-    if (column.unit) head.append(element("span", { class: "unit" }, column.unit));
+    const head = element("th", { scope: "col", role: "columnheader", class: column.number ? "number" : null, title: column.help || null }, sort);
+    if (column.unit) head.append(" ", element("span", { class: "unit" }, column.unit));
     return head;
   });
-  const body = element("tbody");
+  const body = element("tbody", { role: "rowgroup" });
   const detail = element("div", { id: "row", tabindex: "-1", role: "region", "aria-label": "One row with all of its columns", hidden: "" });
-  const table = element("table", {}, element("caption", {}, grid.caption), element("thead", {}, element("tr", {}, ...heads)), body);
-  place.append(filters, status, detail, element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": grid.caption }, table));
+  const head = element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...heads));
+  const table = element("table", { role: "table", class: "stacked" }, element("caption", {}, grid.caption), head, body);
+  const named = (column) => column.term ? element("a", { class: "term", href: `glossary.html#${column.term}` }, column.label) : column.label;
+  const meanings = element("dl");
+  for (const column of shown.filter((one) => one.help)) meanings.append(element("dt", {}, named(column), column.unit ? `, ${column.unit}` : ""), element("dd", {}, `${column.help}.`));
+  const legend = element("details", {}, element("summary", {}, "What the columns mean"), meanings);
+  place.append(filters, status, detail, legend, element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": grid.caption }, table));
 
   // --- what is drawn anew
 
   const page = () => Math.max(1, Number.parseInt(state.page || "1", 10) || 1);
 
-  const line = (row) => element("tr", {}, ...shown.map((column, place) => {
-    const content = told(column, row[column.at]);
-    const kind = column.number ? "number" : typeof row[column.at] === "string" && content.length > 60 ? "long" : content.length <= 20 ? "short" : null;
-    const made = element("td", { class: kind });
-    if (column === key || (place === 0 && !shown.includes(key))) made.append(element("a", { href: address({ row: String(row[key.at]) }) }, content));
-    else made.textContent = content;
+  const kindOf = (column, content) => {
+    if (column.number) return "number";
+    if (content.length > 60) return "long";
+    return content.length <= 20 ? "short" : null;
+  };
+  const line = (row) => element("tr", { role: "row" }, ...shown.map((column, place) => {
+    const value = row[column.at], label = column.unit ? `${column.label}, ${column.unit}` : column.label;
+    const made = element("td", { role: "cell", class: kindOf(column, text(column, value)), "data-label": label });
+    if (column === key || (place === 0 && !shown.includes(key))) made.append(element("a", { href: address({ row: String(row[key.at]) }) }, ...told(column, value)));
+    else made.append(...told(column, value));
     return made;
   }));
 
@@ -142,10 +165,10 @@
       const list = element("dl");
       for (const column of columns.values()) {
         if (row[column.at] === null) continue;
-        const name = column.term ? element("a", { href: `glossary.html#${column.term}` }, column.label) : column.label;
-        list.append(element("dt", { title: column.help || null }, name), element("dd", {}, text(column, row[column.at]), column.unit ? ` ${column.unit}` : ""));
+        list.append(element("dt", { title: column.help || null }, named(column)), element("dd", {}, ...told(column, row[column.at]), column.unit ? ` ${column.unit}` : ""));
       }
       detail.append(list);
+      if (grid.command) detail.append(element("p", {}, "The chain behind it, down to the published files: ", element("code", {}, `${grid.command} '${state.row.replaceAll("'", "'\\''")}'`)));
     }
     detail.append(button("Close", () => { go({ row: "" }); search.focus(); }));
   };
@@ -165,6 +188,7 @@
     body.replaceChildren(...found.slice(first, first + PAGE_ROWS).map(line));
     const range = found.length ? `, ${(first + 1).toLocaleString("en")} to ${Math.min(first + PAGE_ROWS, found.length).toLocaleString("en")} here` : "";
     count.textContent = `${found.length.toLocaleString("en")} of ${grid.rows.length.toLocaleString("en")} rows${range}`;
+    if (!found.length) body.append(element("tr", { role: "row" }, element("td", { role: "cell", colspan: String(shown.length) }, "Nothing matches; clear the filters to see all rows.")));
     previous.disabled = page() <= 1;
     next.disabled = page() >= pages;
     open(state.row ? grid.rows.find((row) => String(row[key.at]) === state.row) : null);

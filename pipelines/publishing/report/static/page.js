@@ -15,5 +15,12 @@
     const menu = document.getElementById("menu"), pages = document.getElementById("pages");
     menu.addEventListener("click", () => menu.setAttribute("aria-expanded", String(pages.classList.toggle("open"))));
   });
+  // Who follows a link to a part of a page wants to see it, folded or not.
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target?.matches("section")) target.querySelectorAll("details").forEach((fold) => { fold.open = true; });
+  };
+  addEventListener("hashchange", unfold);
+  document.addEventListener("DOMContentLoaded", unfold);
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 })();

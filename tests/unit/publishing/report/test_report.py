@@ -13,7 +13,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from pipelines.lake.tables import Lake
-from pipelines.publishing.report.charts import minutes
+from pipelines.publishing.report.charts.time import minutes
 from pipelines.publishing.report.glossary import TERMS_OF_COLUMNS, terms
 from pipelines.publishing.report.pages import PAGES
 from pipelines.publishing.report.parts import Grid
@@ -168,7 +168,7 @@ def test_the_first_page_answers_first_and_counts_then(folder: Path) -> None:
     assert words_of(tree, ".age").startswith("Newest training round here: training-v5.0, read 2026-07-02")
     assert "not in these figures" in words_of(tree, ".age")
     assert words_of(tree, ".example .answer").startswith(
-        "39 racks, as the submitter states: 2,496 accelerators, 64 of 72 slots of each rack in use."
+        "39 racks, as the submitter states: 2,496 GB200 GPUs, 64 of 72 slots of each rack in use."
     )
     counts = [node.text().strip() for node in tree.css(".example .value")]
     assert counts == ["35", "39", "38"]
