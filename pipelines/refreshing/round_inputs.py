@@ -40,6 +40,7 @@ class RoundInput(msgspec.Struct, frozen=True, kw_only=True):
 
 def remember(lake: Lake, entry: RoundInput) -> None:
     """Keep where the round is read from."""
+    lake.storage.sweep(_FOLDER)
     if recall(lake, entry.round) != entry:
         lake.storage.write(_key(entry.round), msgspec.json.encode(entry))
 
