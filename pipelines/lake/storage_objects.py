@@ -142,7 +142,7 @@ class ObjectStorage:
         self,
         bucket: Bucket,
         *,
-        lease_seconds: float = LEASE_SECONDS,
+        lease_seconds: float,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._bucket = bucket
@@ -349,7 +349,7 @@ def open_object_storage(location: str) -> ObjectStorage:
     Raises:
         ConfigurationError: the address of the host, from the environment, cannot be used.
     """
-    return ObjectStorage(Bucket(location))
+    return ObjectStorage(Bucket(location), lease_seconds=LEASE_SECONDS)
 
 
 def _pointer(content: bytes) -> Pointer | None:
