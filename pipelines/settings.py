@@ -168,6 +168,15 @@ def _secret(variable: str, text: str) -> Secret:
     return Secret(text)
 
 
+def _scheduler(variable: str, text: str) -> str | None:
+    """Read the address of a Dask scheduler."""
+    if not text:
+        return None
+    if not re.fullmatch(r"(tcp|tls)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", text):
+        raise ConfigurationError(variable, "the address of a Dask scheduler, such as tcp://host:8786", text)
+    return text
+
+
 @dataclass(frozen=True)
 class Settings:
     """Where everything is and how much of it is allowed. Paths are absolute."""
@@ -202,6 +211,25 @@ class Settings:
     ]
     max_total_bytes: Annotated[
         int,
+    cluster: Annotated[
+        str | None,
+        Setting(
+            "RACKRECON_CLUSTER",
+            "none",
+            "Dask scheduler on whose workers rounds are read and plans searched, such as tcp://host:8786; "
+            "none: this process does it",
+            _optional(_scheduler),
+        ),
+    ]
+    cluster_seconds: Annotated[
+        float,
+        Setting(
+            "RACKRECON_CLUSTER_SECONDS",
+            "300",
+            "How long a refresh waits for a worker when the cluster has none",
+            _seconds,
+        ),
+    ]
         Setting("RACKRECON_MAX_TOTAL_BYTES", "16 GiB", "Longest results repository, unpacked", _bytes),
     ]
     max_members: Annotated[

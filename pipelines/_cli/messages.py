@@ -13,7 +13,7 @@ from pipelines._cli.rows import visible
 
 _INTERRUPTED = 130
 _SOURCE_ERRORS = {"SourceError", "SnapshotError"}
-_USAGE_ERRORS = {"ConfigurationError", "LakeError", "UsageError", "RefreshError"}
+_USAGE_ERRORS = {"ConfigurationError", "LakeError", "UsageError", "RefreshError", "ClusterError"}
 _USAGE_ERRORS |= {"NothingToEmbedError", "NoSuchResultError", "NoSuchQuestionError"}
 
 

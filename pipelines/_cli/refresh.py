@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from pipelines._cli.messages import Exit, progress, say
@@ -55,8 +56,10 @@ class _RunnerWhenNeeded:
         self._workshop = workshop
         self._stack = stack
 
-    def run_round(self, round_name: str) -> RunOutcome:
-        return self._runner.run_round(round_name)
+    def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
+        stale = iter(round_names)
+        first = next(stale, None)
+        return iter(()) if first is None else self._runner.run_rounds(chain([first], stale))
 
     def run_sheets(self) -> RunOutcome:
         return self._runner.run_sheets()
@@ -66,13 +69,14 @@ class _RunnerWhenNeeded:
 
     @cached_property
     def _runner(self) -> Runner:
-        from pipelines.assets.execution import InProcessRunner, project_instance
+        from pipelines.assets.execution import project_instance, runner_of
         from pipelines.definitions import build_definitions
 
-        definitions = build_definitions(self._workshop.settings, {"workshop": self._workshop})
-        home = self._workshop.settings.prepare_dagster_home()
+        settings = self._workshop.settings
+        definitions = build_definitions(settings, {"workshop": self._workshop})
+        home = settings.prepare_dagster_home()
         instance = self._stack.enter_context(project_instance(home))
-        return InProcessRunner(definitions, instance)
+        return self._stack.enter_context(runner_of(settings, definitions, instance))
 
 
 def _waiting(holder: Holder | None) -> str:

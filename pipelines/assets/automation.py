@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import dagster as dg
 
-from pipelines.assets.execution import InProcessRunner
+from pipelines.assets.execution import runner_of
 from pipelines.assets.jobs import asset_definitions
 from pipelines.assets.tables import ROUNDS
 from pipelines.refreshing import rounds
@@ -19,9 +19,10 @@ _SENSOR_SECONDS = 6 * 3600
 
 
 def _refresh(context: dg.OpExecutionContext, workshop: Workshop, *, is_live: bool) -> None:
-    runner = InProcessRunner(asset_definitions({"workshop": workshop}), context.instance)
+    definitions = asset_definitions({"workshop": workshop})
     with ExitStack() as stack:
         stack.enter_context(workshop.refreshing())
+        runner = stack.enter_context(runner_of(workshop.settings, definitions, context.instance))
         if is_live:
             stack.enter_context(workshop.asking_hosts(context.log.info))
         report = refresh(workshop, [], [], runner, context.log.info)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,34 @@ from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
 from pipelines.assets.rounds import ROUND_ASSETS, SOURCE_FAILURE
 from pipelines.assets.tables import ROUNDS
 from pipelines.refreshing.flow import RunOutcome
+from pipelines.settings import Settings
 
-_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _NO_COMPUTE_LOGS = {
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
         "class": "NoOpComputeLogManager",
     }
 }
+
+
+@contextmanager
+def runner_of(
+    settings: Settings, definitions: dg.Definitions, instance: dg.DagsterInstance
+) -> Iterator[InProcessRunner]:
+    """Give what runs the assets of a refresh: this process, or the cluster where the settings name one.
+
+    Raises:
+        ClusterError: the cluster cannot be used.
+    """
+    if settings.cluster is None:
+        yield InProcessRunner(definitions, instance)
+        return
+    # imported here: what it needs is an extra, which most machines do not have
+    from pipelines.assets.cluster import cluster_runner  # noqa: PLC0415
+
+    with cluster_runner(definitions, instance, settings) as runner:
+        yield runner
 
 
 @contextmanager
@@ -43,12 +63,10 @@ class InProcessRunner:
         self._definitions = definitions
         self._instance = instance
 
-    def run_round(self, round_name: str) -> RunOutcome:
-        """Bring `raw` and `core` of one round up to date."""
-        if not self._instance.has_dynamic_partition(str(ROUNDS.name), round_name):
-            self._instance.add_dynamic_partitions(str(ROUNDS.name), [round_name])
-        keys = [key for asset in ROUND_ASSETS for key in asset.keys]
-        return self._run(REFRESH_ROUND, partition_key=round_name, asset_selection=keys)
+    def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
+        """Bring `raw` and `core` of each round up to date, one round after another."""
+        for name in round_names:
+            yield name, self._run_assets_of(name, ROUND_ASSETS)
 
     def run_sheets(self) -> RunOutcome:
         """Put the pages that were fetched into `raw`."""
@@ -58,20 +76,28 @@ class InProcessRunner:
         """Bring `mart` and the warehouse up to date."""
         return self._run(REFRESH_ANSWERS)
 
+    def _run_assets_of(self, round_name: str, assets: Sequence[dg.AssetsDefinition]) -> RunOutcome:
+        """Run some of the assets of one round."""
+        if not self._instance.has_dynamic_partition(str(ROUNDS.name), round_name):
+            self._instance.add_dynamic_partitions(str(ROUNDS.name), [round_name])
+        keys = [key for asset in assets for key in asset.keys]
+        return self._run(REFRESH_ROUND, partition_key=round_name, asset_selection=keys)
+
     def _run(self, job: str, **arguments: Any) -> RunOutcome:
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
         result = self._definitions.resolve_job_def(job).execute_in_process(
-            run_config=_QUIET,
+            run_config=QUIET,
             instance=self._instance,
             raise_on_error=False,
             **arguments,
         )
-        return RunOutcome() if result.success else _failure(result)
+        return RunOutcome() if result.success else failure(result.all_events)
 
 
-def _failure(result: dg.ExecuteInProcessResult) -> RunOutcome:
+def failure(events: Iterable[dg.DagsterEvent]) -> RunOutcome:
     """Return the reason of the first step that failed, in the words of the error that made it fail."""
-    for event in result.all_events:
+    reason = "the run failed before any step did"
+    for event in events:
         if event.is_step_failure:
             data = event.step_failure_data
             if data.user_failure_data is not None:
@@ -81,4 +107,6 @@ def _failure(result: dg.ExecuteInProcessResult) -> RunOutcome:
             if data.error is not None:
                 error = data.error.cause or data.error
                 return RunOutcome(f"{event.step_key}: {error.message.strip()}")
-    return RunOutcome("the run failed before any step did")
+        if event.is_run_failure and event.job_failure_data.error is not None:
+            reason = event.job_failure_data.error.message.strip()
+    return RunOutcome(reason)

@@ -5,7 +5,7 @@ The work is done by a runner, which is Dagster; what is fresh is told by the man
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -47,8 +47,12 @@ class RunOutcome:
 class Runner(Protocol):
     """Runs the assets."""
 
-    def run_round(self, round_name: str) -> RunOutcome:
-        """Bring `raw` and `core` of one round up to date."""
+    def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
+        """Bring `raw` and `core` of each round up to date; give what came of it as soon as it ends, in any order.
+
+        Args:
+            round_names: Each is taken only when its turn has come.
+        """
 
     def run_sheets(self) -> RunOutcome:
         """Put the pages that were fetched into `raw`."""
@@ -100,10 +104,9 @@ def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runn
     report = Report()
     given = _open_all(workshop, paths, report)
     listed = _discover(workshop, workshop.live, only, report, tell) if workshop.live else {}
-    for round_name in _wanted(workshop, {**listed, **given}, only, with_snapshot=not paths):
-        if not any(part.name == round_name for part in report.parts):
-            source = given.get(round_name) or listed.get(round_name)
-            report.parts.append(_refresh_round(workshop, round_name, source, runner, tell))
+    wanted = _wanted(workshop, {**listed, **given}, only, with_snapshot=not paths)
+    untried = [name for name in wanted if not any(part.name == name for part in report.parts)]
+    report.parts += _refresh_rounds(workshop, untried, {**listed, **given}, runner, tell)
     if workshop.live and not only:
         report.parts += _refresh_sheets(workshop, workshop.live, runner, tell)
     if any(workshop.lake.partitions(name) for name in ("core.sources", "raw.sheets")):
@@ -185,25 +188,43 @@ def _wanted(
     return sorted(set(only) or there_are)
 
 
-def _refresh_round(
-    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, runner: Runner, tell: Tell
-) -> Part:
-    before = recall(workshop.lake, round_name)
+def _refresh_rounds(
+    workshop: Workshop,
+    round_names: Sequence[str],
+    given: Mapping[str, Repository | RoundInput],
+    runner: Runner,
+    tell: Tell,
+) -> list[Part]:
+    """Run the assets of the rounds that are stale and return what came of each round."""
+    before = {name: recall(workshop.lake, name) for name in round_names}
+    parts = {name: _without_work(workshop, name, given.get(name), before[name]) for name in round_names}
+
+    def begun() -> Iterator[str]:
+        for name in [name for name in round_names if parts[name] is None]:
+            SUITES.start()
+            tell(f"{name}: reading {_place(workshop, name, given.get(name), before[name])}")
+            if name in given:
+                remember(workshop.lake, _input(given[name]))
+            yield name
+
+    for name, outcome in runner.run_rounds(begun()):
+        if outcome.reason is None:
+            parts[name] = Part(name, "refreshed")
+            continue
+        if name in given:
+            _put_back(workshop, name, before[name])
+        parts[name] = Part(name, "failed", outcome.reason, is_source=outcome.is_source)
+    return [part for part in parts.values() if part is not None]
+
+
+def _without_work(
+    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
+) -> Part | None:
+    """Return what comes of a round that is fresh or whose input cannot be read, None for one to work on."""
     try:
-        if _is_fresh(workshop, round_name, given, before):
-            return Part(round_name, "unchanged")
+        return Part(round_name, "unchanged") if _is_fresh(workshop, round_name, given, before) else None
     except SourceError as error:
         return Part(round_name, "failed", str(error), is_source=True)
-    SUITES.start()
-    tell(f"{round_name}: reading {_place(workshop, round_name, given, before)}")
-    if given is not None:
-        remember(workshop.lake, _input(given))
-    outcome = runner.run_round(round_name)
-    if outcome.reason is None:
-        return Part(round_name, "refreshed")
-    if given is not None:
-        _put_back(workshop, round_name, before)
-    return Part(round_name, "failed", outcome.reason, is_source=outcome.is_source)
 
 
 def _input(given: Repository | RoundInput) -> RoundInput:

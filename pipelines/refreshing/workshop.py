@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 
+from pipelines.cluster.spreading import Spread, one_by_one
 from pipelines.lake.locks import Holder, refresh_lock
 from pipelines.lake.tables import Lake
 from pipelines.quality.apart import SUITES
@@ -27,6 +28,8 @@ class Workshop:
         self.only_stale = False
         """Whether stations keep what they would make again: in a refresh; a rerun by hand does the work."""
 
+        self.spread: Spread = one_by_one
+        """Works off the parts of a large round."""
     @cached_property
     def lake(self) -> Lake:
         """Return the lake of the settings."""

@@ -67,25 +67,39 @@ def store_repository(
     return pl.DataFrame([row], schema={name: column.dtype for name, column in Sources.columns().items()})
 
 
-def read_files(lake: Lake, partition: str, kinds: Collection[str] | None = None) -> Iterator[PublishedFile]:
+def read_files(
+    lake: Lake, partition: str, kinds: Collection[str] | None = None, rows: range | None = None
+) -> Iterator[PublishedFile]:
     """Give the stored files of a round in the order of their paths, each with its bytes, in bounded memory.
 
     Args:
         lake: Where they are.
         partition: Round.
         kinds: Kinds of file to give; null for all.
+        rows: Rows of the partition, counted from 0, to keep to; null for all.
 
     Raises:
         MissingPartitionError: the round is not in the lake.
     """
     with lake.open_partition("raw.files", partition) as groups:
         contents = _Contents(groups)
-        for index in range(groups.num_row_groups):
+        for index, start in _starts_of_groups(groups, rows):
             facts = _group(groups, index, ["round", "path", "kind", "sha256", "content_path"])
             for row, fact in enumerate(facts.iter_rows(named=True)):
-                if kinds is None or fact["kind"] in kinds:
+                is_wanted = (kinds is None or fact["kind"] in kinds) and (rows is None or start + row in rows)
+                if is_wanted:
                     content = contents.of(index, row, fact["path"], fact["content_path"])
                     yield PublishedFile(fact["round"], fact["path"], fact["sha256"], content)
+
+
+def _starts_of_groups(groups: pq.ParquetFile, rows: range | None) -> Iterator[tuple[int, int]]:
+    """Give the row groups that hold any of the rows, each with the number of its first row."""
+    start = 0
+    for index in range(groups.num_row_groups):
+        stop = start + groups.metadata.row_group(index).num_rows
+        if rows is None or (start < rows.stop and rows.start < stop):
+            yield index, start
+        start = stop
 
 
 class _Contents:

@@ -1,0 +1,168 @@
+"""The connection to the cluster of the settings, and what is asked of its workers before any work is sent.
+
+A cluster that would fail later, or write other tables, is refused here with one sentence that says what to change.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from pipelines.cluster.errors import ClusterError
+from pipelines.cluster.spreading import Spread, one_by_one, spread_over
+from pipelines.cluster.versions import differences, versions
+from pipelines.lake.storage import LakeError, open_storage
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_ANSWER_SECONDS = 10
+_CHECK_SECONDS = 60
+_SAME_INSTALL = "install the same checkout and requirements-cluster.lock there and restart it"
+
+
+class Cluster:
+    """A scheduler whose workers can do our work."""
+
+    def __init__(self, client: Client, address: str) -> None:
+        self._client = client
+        self.address = address
+
+    @property
+    def spread(self) -> Spread:
+        """Return what works off units on the workers."""
+        return spread_over(self._client)
+
+    @property
+    def worker_count(self) -> int:
+        """Return how many workers there are now."""
+        return len(self._client.nthreads())
+
+    def cancel(self, keys: list[str]) -> None:
+        """Give up work that anyone sent under these keys."""
+        from distributed import Future
+
+        self._client.cancel([Future(key, self._client) for key in keys], force=True)
+
+    def ask(self, question: Callable[..., Any], *arguments: object) -> dict[str, Any]:
+        """Return each worker's answer, or the exception that it gave, by the worker's address."""
+        asked = self._client.run(question, *arguments, on_error="return")
+        return dict(sorted(asked.items()))
+
+    def check_lake(self, location: str) -> None:
+        """Make sure that every worker reads and writes the same lake as this process.
+
+        Args:
+            location: Where the lake is, as in the setting RACKRECON_LAKE.
+
+        Raises:
+            ClusterError: one does not.
+        """
+        token = secrets.token_hex(8)
+        storage = open_storage(location)
+        storage.write(_probe_key(token), token.encode())
+        try:
+            for worker, answer in self.ask(_probe_lake, location, token).items():
+                if answer is not None:
+                    raise ClusterError(
+                        f"worker {worker} does not share the lake at {location} ({_said(answer)}): mount that folder "
+                        "there under the same path for reading and writing, or keep the lake in an object store "
+                        "(RACKRECON_LAKE=s3://BUCKET/PREFIX) and give the worker the store's address and credentials"
+                    )
+        finally:
+            storage.delete(_probe_key(token))
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """Give the cluster at an address while the context lasts.
+
+    Args:
+        address: Of the scheduler, as in the setting RACKRECON_CLUSTER.
+
+    Raises:
+        ClusterError: nothing answers there, there is no worker, or one has other code.
+    """
+    client = _client(address)
+    try:
+        cluster = Cluster(client, address)
+        _check_versions(cluster)
+        yield cluster
+    finally:
+        client.close()
+
+
+@contextmanager
+def spread_of(settings: Settings) -> Iterator[Spread]:
+    """Give what works off units: the cluster of the settings, or this process where they name none.
+
+    Raises:
+        ClusterError: the cluster cannot be used.
+    """
+    if settings.cluster is None:
+        yield one_by_one
+        return
+    with connected(settings.cluster) as cluster:
+        yield cluster.spread
+
+
+def _client(address: str) -> Client:
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        raise ClusterError(
+            f"RACKRECON_CLUSTER needs the extra `cluster`, and {error.name} is missing here: make cluster installs it"
+        ) from None
+    # what a lost connection means is said by us; the library would print a page about it
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        return Client(address, timeout=_ANSWER_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f"RACKRECON_CLUSTER: no Dask scheduler answers at {address} within {_ANSWER_SECONDS} s ({_said(error)}): "
+            "start one there (dask scheduler), correct the address, or unset the variable to work in this process"
+        ) from error
+
+
+def _check_versions(cluster: Cluster) -> None:
+    if not cluster.worker_count:
+        raise ClusterError(
+            f"the scheduler at {cluster.address} has no worker: start some with "
+            f"dask worker {cluster.address} --nworkers 2 --nthreads 1"
+        )
+    for worker, answer in cluster.ask(metadata.version, "rackrecon").items():
+        if isinstance(answer, BaseException):
+            raise ClusterError(f"worker {worker} has no rackrecon ({_said(answer)}): {_SAME_INSTALL}")
+    ours = versions()
+    for worker, answer in cluster.ask(versions).items():
+        if not isinstance(answer, Mapping):
+            raise ClusterError(f"worker {worker} cannot run rackrecon ({_said(answer)}): {_SAME_INSTALL}")
+        different = differences(answer, ours)
+        if different:
+            raise ClusterError(f"worker {worker} has {', '.join(different)}: {_SAME_INSTALL}")
+
+
+def _probe_lake(location: str, token: str) -> str | None:
+    """Read what the asking process wrote, write it again and remove it; return what went wrong."""
+    try:
+        storage, own_key = open_storage(location), _probe_key(secrets.token_hex(8))
+        if storage.read(_probe_key(token)) != token.encode():
+            return "what was written there a moment ago reads otherwise"
+        storage.write(own_key, token.encode())
+        storage.delete(own_key)
+    except LakeError as error:
+        return str(error)
+    return None
+
+
+def _probe_key(token: str) -> str:
+    return f"cluster/{token}"
+
+
+def _said(error: object) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
