@@ -5,17 +5,20 @@ Holding events as columns belongs here; which events a table wants, and what the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from pipelines.parsing._log_json import Event, Metadata
+from pipelines.parsing._log_json import Event, Metadata, StepEvent, as_float
 
 # What is held longer has left the processor's cache when it is needed; what is held shorter costs more calls.
 _ROWS_HELD_AS_EVENTS = 256
 _ROWS_HELD_AS_LISTS = 1_024
+
+LINES_A_LOG = 2**32
+"""Numbers the lines of all logs in one row: log times this plus line."""
 
 ColumnReader = Callable[[list[Any]], list[Any]]
 """Reads one member of each of many values, or of many metadata."""
@@ -29,11 +32,11 @@ class EventColumns:
         self._of_metadata = of_metadata
         self._logs: list[int] = []
         self._row_counts: list[int] = []
-        self._events: list[Event] = []
+        self._events: list[Event | StepEvent] = []
         self._lists: dict[str, list[Any]] = {name: [] for name in ("line", "time_ms", *of_value, *of_metadata)}
         self._columns = {name: [pl.Series(dtype=_type(name))] for name in self._lists}
 
-    def add(self, log: int, events: list[Event], lines: list[int]) -> None:
+    def add(self, log: int, events: Sequence[Event | StepEvent], lines: list[int]) -> None:
         """Gather events of a log with their lines; they come after those gathered before."""
         if events:
             self._logs.append(log)
@@ -87,6 +90,11 @@ def _type(name: str) -> type[pl.DataType]:
 WHOLE_NUMBERS = frozenset({"line", "time_ms"})
 TEXTS = frozenset({"metric"})
 """Columns that hold text."""
+
+
+def read_numbers(values: list[Any]) -> list[float | None]:
+    """Return the values that are numbers."""
+    return [value if type(value) is float else as_float(value) for value in values]
 
 
 def read_steps(metadata: list[Metadata]) -> list[float | None]:

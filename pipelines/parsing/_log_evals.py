@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
+from pipelines.parsing._event_columns import (
+    LINES_A_LOG,
+    ColumnReader,
+    EventColumns,
+    read_numbers,
+    read_samples,
+    read_steps,
+)
 from pipelines.parsing._log_events import EventsByKey, Log
 from pipelines.parsing._log_json import Event, Metadata, NotAnEventError, Statistics, as_float, load_json, storable
 
@@ -29,14 +36,10 @@ _EPOCH_UNITS = {"gpt3": "tokens", "bert": "samples", "openfold": "samples"}
 _HIGHEST_FID, _LOWEST_CLIP = 90.0, 0.15
 """Targets of stable_diffusion, whose two metrics are logged apart, after training."""
 
-_LINES_A_LOG = 2**32
-"""Numbers the lines of all logs in one row: log times this plus line."""
 _UNKNOWN = -1
 
 
-_OF_VALUE: dict[str, ColumnReader] = {
-    "quality": lambda values: [value if type(value) is float else as_float(value) for value in values]
-}
+_OF_VALUE: dict[str, ColumnReader] = {"quality": read_numbers}
 _OF_METADATA: dict[str, ColumnReader] = {
     "samples_count": read_samples,
     "epoch_number": lambda metadata: [entry.epoch_num for entry in metadata],
@@ -110,22 +113,22 @@ def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> t
     start_at, start_ms = _in_order(starts)
     stop_at, stop_ms = _in_order(stops)
     start_of_stop = start_at.searchsorted(stop_at) - 1
-    begins_log = stop_at // _LINES_A_LOG * _LINES_A_LOG
+    begins_log = stop_at // LINES_A_LOG * LINES_A_LOG
     previous_stop_at = np.concatenate([stop_at[:1], stop_at[:-1]])
     has_start = start_at[start_of_stop] > np.maximum(previous_stop_at, begins_log)
 
     result_at, _ = _in_order(results, is_padded=False)
-    begins_log = result_at // _LINES_A_LOG * _LINES_A_LOG
+    begins_log = result_at // LINES_A_LOG * LINES_A_LOG
     start, stop = start_at.searchsorted(result_at) - 1, stop_at.searchsorted(result_at) - 1
     is_open = start_at[start] > np.maximum(stop_at[stop], begins_log)
     is_closed = ~is_open & (stop_at[stop] > begins_log) & has_start[stop]
-    is_next_stop_its = stop_at[stop + 1] < np.minimum(start_at[start + 1], begins_log + _LINES_A_LOG)
+    is_next_stop_its = stop_at[stop + 1] < np.minimum(start_at[start + 1], begins_log + LINES_A_LOG)
     started = np.where(is_open, start_ms[start], np.where(is_closed, start_ms[start_of_stop[stop]], _UNKNOWN))
     stopped = np.where(is_closed, stop_ms[stop], np.where(is_next_stop_its, stop_ms[stop + 1], _UNKNOWN))
 
     durations = pl.DataFrame(
         {
-            "log": stop_at[has_start] // _LINES_A_LOG,
+            "log": stop_at[has_start] // LINES_A_LOG,
             "seconds": (stop_ms[has_start] - start_ms[start_of_stop[has_start]]) / 1000,
         }
     )
@@ -142,7 +145,7 @@ def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> t
 
 def _in_order(events: pl.DataFrame, *, is_padded: bool = True) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return place and time of events, between an event before all logs and one after them if padded."""
-    at = (events["log"] * _LINES_A_LOG + events["line"]).to_numpy()
+    at = (events["log"] * LINES_A_LOG + events["line"]).to_numpy()
     ms = events["time_ms"].to_numpy()
     if not is_padded:
         return at, ms
@@ -160,7 +163,7 @@ def _summarise(results: pl.DataFrame, intervals: pl.DataFrame, facts: pl.DataFra
             eval_total_seconds=seconds.sum(),
         )
     )
-    is_late = pl.col("line") > pl.col("run_stop_line").fill_null(_LINES_A_LOG)
+    is_late = pl.col("line") > pl.col("run_stop_line").fill_null(LINES_A_LOG)
     counted = results.join(facts, on="log", maintain_order="left").filter(~is_late | is_late.all().over("log"))
     samples = (
         counted.filter(pl.col("samples_count").is_between(0, 2.0**62))

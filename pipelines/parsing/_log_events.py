@@ -14,8 +14,17 @@ from itertools import pairwise
 import numpy as np
 
 from pipelines.parsing._log_floods import FloodGate
-from pipelines.parsing._log_json import LONGEST_FOR_MSGSPEC, REFUSALS, Event, NotAnEventError, decode, decode_short
-from pipelines.parsing._log_lines import Offsets, locate
+from pipelines.parsing._log_json import (
+    LONGEST_FOR_MSGSPEC,
+    REFUSALS,
+    Event,
+    NotAnEventError,
+    StepEvent,
+    decode,
+    decode_short,
+    decode_short_step,
+)
+from pipelines.parsing._log_lines import Located, Offsets, locate
 
 EventsByKey = defaultdict[str, list[Event]]
 
@@ -34,16 +43,24 @@ class BrokenEvent:
     """Whether the text is JSON, though not an event."""
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Event texts of one log: where each begins and ends, and its line number, from 1."""
+
+    starts: list[int]
+    ends: list[int]
+    lines: list[int]
+
+
 @dataclass(slots=True)
 class Log:
     """One log: its event texts, where they stand, and what is known without decoding them."""
 
     content: bytes
     """What the offsets count in: the log, perhaps among others."""
-    starts: list[int]
-    ends: list[int]
-    lines: list[int]
-    """Line number of each text, from 1."""
+    step_texts: Texts
+    """Texts that look like statistics of training steps."""
+    other_texts: Texts
     are_short: bool
     """Whether no text is longer than `LONGEST_FOR_MSGSPEC`."""
     line_count: int
@@ -56,18 +73,46 @@ class Log:
     unread: list[tuple[int, list[str]]]
     """Lines of events with members whose value could not be read, so far."""
 
+    def step_events(self) -> Iterator[tuple[list[StepEvent], list[int]]]:
+        """Decode statistics of training steps and yield them with their lines, some at once.
+
+        From the first text on that is none, the rest becomes one of `other_texts`.
+        """
+        for first, texts, lines in self._chunks(self.step_texts):
+            events = _decoded(texts) if self.are_short else None
+            if events is None:
+                self._set_aside(first)
+                return
+            yield events, lines
+
     def events(self) -> Iterator[tuple[list[Event], list[int]]]:
-        """Decode the texts and yield events with their lines, some at once."""
-        content = self.content
-        for first in range(0, len(self.starts), _EVENTS_AT_ONCE):
-            part = slice(first, first + _EVENTS_AT_ONCE)
-            texts = [content[start:end] for start, end in zip(self.starts[part], self.ends[part], strict=True)]
-            yield self._decode(texts, self.lines[part])
+        """Decode the other texts and yield events with their lines, some at once."""
+        for _, texts, lines in self._chunks(self.other_texts):
+            yield self._decode(texts, lines)
 
     def text_at(self, line: int) -> bytes:
         """Return the event text that stands on a line."""
-        place = bisect_left(self.lines, line)
-        return self.content[self.starts[place] : self.ends[place]]
+        texts = self.other_texts
+        place = bisect_left(texts.lines, line)
+        return self.content[texts.starts[place] : texts.ends[place]]
+
+    def _chunks(self, texts: Texts) -> Iterator[tuple[int, list[bytes], list[int]]]:
+        content = self.content
+        for first in range(0, len(texts.starts), _EVENTS_AT_ONCE):
+            part = slice(first, first + _EVENTS_AT_ONCE)
+            bounds = zip(texts.starts[part], texts.ends[part], strict=True)
+            yield first, [content[start:end] for start, end in bounds], texts.lines[part]
+
+    def _set_aside(self, first: int) -> None:
+        """Move the step texts from the `first` on to the other texts, in the order of their lines."""
+        steps, others = self.step_texts, self.other_texts
+        bounds = sorted(
+            [
+                *zip(others.lines, others.starts, others.ends, strict=True),
+                *zip(steps.lines[first:], steps.starts[first:], steps.ends[first:], strict=True),
+            ]
+        )
+        self.other_texts = Texts(*([bound[place] for bound in bounds] for place in (1, 2, 0)))
 
     def _decode(self, texts: list[bytes], lines: list[int]) -> tuple[list[Event], list[int]]:
         if self.are_short:
@@ -107,25 +152,22 @@ class LogReader:
         """
         content = contents[0] if len(contents) == 1 else b"\n".join(contents)
         begins = np.cumsum([0, *(len(log) + 1 for log in contents)])
-        located = locate(content)
-        first_lines = located.newlines.searchsorted(begins[:-1])
-        line_counts = located.newlines.searchsorted(begins[1:] - 1) - first_lines
+        located, newlines = locate(content)
+        first_lines = newlines.before(begins[:-1])
+        line_counts = newlines.before(begins[1:] - 1) - first_lines
         line_counts += [bool(log) and not log.endswith(b"\n") for log in contents]
         event_counts = np.diff(located.starts.searchsorted(begins))
 
         flood = self._gate.part(content, located)
         init_start_ms = _earliest(flood.init_start_ms, located.starts[flood.init_starts], begins)
-        located = located.only(~flood.is_member)
-        bounds = located.starts.searchsorted(begins)
-        lines = located.lines - np.repeat(first_lines - 1, np.diff(bounds))
+        step_texts = _texts_by_log(located.only(flood.is_statistics), begins, first_lines)
+        other_texts = _texts_by_log(located.only(~(flood.is_repeated | flood.is_statistics)), begins, first_lines)
         are_short = int((located.ends - located.starts).max(initial=0)) <= LONGEST_FOR_MSGSPEC
-        starts, ends, numbers = located.starts.tolist(), located.ends.tolist(), lines.tolist()
         return [
             Log(
                 content=content,
-                starts=starts[first:end],
-                ends=ends[first:end],
-                lines=numbers[first:end],
+                step_texts=steps,
+                other_texts=others,
                 are_short=are_short,
                 line_count=line_count,
                 event_count=event_count,
@@ -133,16 +175,31 @@ class LogReader:
                 broken=[],
                 unread=[],
             )
-            for (first, end), line_count, event_count, earliest in zip(
-                pairwise(bounds.tolist()), line_counts.tolist(), event_counts.tolist(), init_start_ms, strict=True
+            for steps, others, line_count, event_count, earliest in zip(
+                step_texts, other_texts, line_counts.tolist(), event_counts.tolist(), init_start_ms, strict=True
             )
         ]
+
+
+def _texts_by_log(located: Located, begins: Offsets, first_lines: Offsets) -> list[Texts]:
+    bounds = located.starts.searchsorted(begins)
+    lines = (located.lines - np.repeat(first_lines - 1, np.diff(bounds))).tolist()
+    starts, ends = located.starts.tolist(), located.ends.tolist()
+    return [Texts(starts[first:end], ends[first:end], lines[first:end]) for first, end in pairwise(bounds.tolist())]
 
 
 def _earliest(times_ms: Offsets, starts: Offsets, begins: Offsets) -> list[int | None]:
     """Return the earliest of the times in each log, None where it has none."""
     bounds = starts.searchsorted(begins).tolist()
     return [int(times_ms[first:end].min()) if end > first else None for first, end in pairwise(bounds)]
+
+
+def _decoded(texts: list[bytes]) -> list[StepEvent] | None:
+    """Return statistics of training steps, None if one of the short texts is none."""
+    try:
+        return list(map(decode_short_step, texts))
+    except REFUSALS:
+        return None
 
 
 def _key_of(text: bytes) -> str | None:

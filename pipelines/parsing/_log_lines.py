@@ -20,6 +20,42 @@ _NEWLINE, _CARRIAGE_RETURN = b"\n\r"
 _TWO_COLONS = np.frombuffer(TOKEN, np.uint16, 1)[0]
 
 
+class Newlines:
+    """Where lines end in a content, found eight bytes at a time: in half the time of looking at each byte.
+
+    Most groups of eight hold no newline, nearly all others hold one.
+    """
+
+    def __init__(self, characters: npt.NDArray[np.uint8]) -> None:
+        size = len(characters)
+        is_newline = np.empty(size // 8 * 8 + 8, np.bool_)
+        np.equal(characters, _NEWLINE, out=is_newline[:size])
+        is_newline[size:] = False
+        # The last line may end with the content.
+        is_newline[size] = True
+        self._groups = is_newline.view(np.uint64)
+        self._places = (self._groups != 0).nonzero()[0]
+        self._marks = self._groups[self._places]
+        self._are_single = not (self._marks & (self._marks - np.uint64(1))).any()
+        self._before = np.concatenate([[0], np.bitwise_count(self._marks).cumsum(dtype=np.int64)])
+
+    def before(self, offsets: Offsets) -> Offsets:
+        """Return how many newlines stand before each offset."""
+        groups, within = offsets >> 3, (offsets & 7).astype(np.uint64)
+        earlier = self._groups[groups] & ((np.uint64(1) << 8 * within) - np.uint64(1))
+        counts: Offsets = self._before[self._places.searchsorted(groups)] + np.bitwise_count(earlier)
+        return counts
+
+    def around(self, offsets: Offsets) -> tuple[Offsets, Offsets]:
+        """Return the newlines before each offset and where its line ends; the seven bytes before it are no newlines."""
+        nearest = self._places.searchsorted(offsets >> 3)
+        marks = self._marks[nearest]
+        lowest = marks if self._are_single else marks & (~marks + np.uint64(1))
+        # A lone mark is a power of two, whose exponent as a float is eight times its place among the eight bytes.
+        within = ((lowest.astype(np.float64).view(np.int64) >> 52) - 1023) >> 3
+        return self._before[nearest], 8 * self._places[nearest] + within
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """Event texts, in their order."""
@@ -28,32 +64,27 @@ class Located:
     ends: Offsets
     lines: Offsets
     """Number of newlines before each text."""
-    newlines: Offsets
-    """Where lines end; the last one may end with the bytes."""
 
     def only(self, is_wanted: npt.NDArray[np.bool_]) -> Located:
         """Return the texts that are wanted."""
-        return Located(self.starts[is_wanted], self.ends[is_wanted], self.lines[is_wanted], self.newlines)
+        return Located(self.starts[is_wanted], self.ends[is_wanted], self.lines[is_wanted])
 
 
-def locate(content: bytes) -> Located:
-    """Return every text between a token and the end of its line, or the next carriage return.
+def locate(content: bytes) -> tuple[Located, Newlines]:
+    """Return every text between a token and the end of its line, or the next carriage return, and the newlines.
 
     Of several tokens on one line the last one counts.
     """
     characters = np.frombuffer(content, np.uint8)
-    newlines = (characters == _NEWLINE).nonzero()[0]
-    if content and characters[-1] != _NEWLINE:
-        newlines = np.append(newlines, len(content))
+    newlines = Newlines(characters)
     starts = _tokens(content) + len(TOKEN)
-    lines = newlines.searchsorted(starts)
-    ends = newlines[lines]
+    lines, ends = newlines.around(starts)
     if b"\r" in content:
         returns = np.append((characters == _CARRIAGE_RETURN).nonzero()[0], len(content))
         ends = np.minimum(ends, returns[returns.searchsorted(starts)])
-    located = Located(starts, ends, lines, newlines)
+    located = Located(starts, ends, lines)
     is_overtaken = starts[1:] <= ends[:-1]
-    return located.only(np.append(~is_overtaken, True)) if is_overtaken.any() else located
+    return (located.only(np.append(~is_overtaken, True)) if is_overtaken.any() else located), newlines
 
 
 def words_at(content: bytes, offsets: Offsets, count: int) -> tuple[Words, ...]:
@@ -61,10 +92,22 @@ def words_at(content: bytes, offsets: Offsets, count: int) -> tuple[Words, ...]:
 
     All of them must lie within the content. One copy of many bytes costs what one of eight does.
     """
+    words = words_by_row(content, offsets, count)
+    return tuple(words[:, place] for place in range(count))
+
+
+def words_by_row(content: bytes, offsets: Offsets, count: int) -> Words:
+    """Return the words of `words_at` as an array with a row for each offset."""
     size = 8 * count
     everywhere = np.ndarray((len(content) - size + 1,), f"V{size}", content, strides=(1,))
     words: Words = everywhere[offsets].view(np.uint64).reshape(-1, count)
-    return tuple(words[:, place] for place in range(count))
+    return words
+
+
+def are_alike(content: bytes, offsets: Offsets, size: int) -> bool:
+    """Return whether the same `size` bytes, a multiple of eight, stand at every offset; all lie within the content."""
+    words = words_by_row(content, offsets, size // 8).ravel()
+    return bool((words[size // 8 :] == words[: -size // 8]).all())
 
 
 def word(letters: bytes) -> np.uint64:

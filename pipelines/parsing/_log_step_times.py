@@ -62,24 +62,24 @@ def summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         steps: Training statistics in the order of their logs.
         facts: One row a log, in their order.
     """
-    seconds, rate, is_block = pl.col("step_seconds"), pl.col("throughput"), pl.col("is_block")
-    is_rate = rate.is_finite() & (rate >= 0)
-    is_early = (pl.col("line") < pl.col("run_stop_line")).fill_null(value=True)
+    seconds, is_block = pl.col("step_seconds"), pl.col("is_block")
     is_usable = (seconds.is_finite() & (seconds >= 0)).fill_null(value=False)
     logs = facts.join(
-        steps.with_columns(facts["run_stop_line"].gather(steps["log"]))
-        .group_by("log")
-        .agg(
+        steps.group_by("log").agg(
             pl.col("name_of_time").min(),
             logged_step_count=(is_usable & ~is_block).sum().cast(pl.Int64),
-            throughput_median=pl.coalesce(rate.filter(is_rate & is_early).median(), rate.filter(is_rate).median()),
-            steps_by_samples=_spanned(pl.col("samples_count").filter(~is_block)),
-            steps_by_number=_spanned(pl.col("step_number").filter(~is_block)),
         ),
         on="log",
         how="left",
         maintain_order="left",
     ).with_columns(pl.col("logged_step_count").fill_null(0))
+    single = steps.filter(~is_block)
+    for found in (
+        _throughputs(steps, facts),
+        _spanned(single, "samples_count", "steps_by_samples"),
+        _spanned(single, "step_number", "steps_by_number"),
+    ):
+        logs = logs.join(found, on="log", how="left", maintain_order="left")
     takes_all = (logs["is_pooled"] | (logs["logged_step_count"] == 0)).gather(steps["log"])
     settled = _settled(steps.filter(is_usable & (takes_all | ~is_block)).select("log", "step_seconds"), logs)
     is_timed = pl.col("name_of_time").is_not_null() & pl.col("step_median_seconds").is_not_null()
@@ -100,6 +100,18 @@ def summarise(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
             step_time_scope=pl.when(is_timed).then(scope).when(is_of_blocks).then(pl.lit("block")),
             spanned_step_count=spanned.round().cast(pl.Int64, strict=False),
         )
+    )
+
+
+def _throughputs(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """Return the median of the throughputs of each run that has some."""
+    rate = pl.col("throughput")
+    rates = steps.select("log", "line", "throughput").filter(rate.is_finite() & (rate >= 0))
+    is_early = (pl.col("line") < pl.col("run_stop_line")).fill_null(value=True)
+    return (
+        rates.with_columns(facts["run_stop_line"].gather(rates["log"]))
+        .group_by("log")
+        .agg(throughput_median=pl.coalesce(rate.filter(is_early).median(), rate.median()))
     )
 
 
@@ -127,22 +139,14 @@ def _settled(times: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
     """
     seconds, count, place = pl.col("step_seconds"), pl.col("count"), pl.col("place")
     runs = times.group_by("log", maintain_order=True).len("count").with_columns(pl.col("count").cast(pl.Int64))
-    runs = runs.with_columns(logs.select("is_pooled", "logged_step_count")[runs["log"].to_list()], half=count // 2)
-    run = np.repeat(np.arange(len(runs)), runs["count"].to_numpy())
-    first = runs.select(count.cum_sum() - count).to_series().gather(run)
-    numbered = times.with_columns(
-        place=pl.int_range(pl.len()) - first,
-        half=runs["half"].gather(run),
-        window=seconds.rolling_median(SETTLED_WINDOW_STEPS).shift(1 - SETTLED_WINDOW_STEPS),
+    runs = runs.with_columns(
+        logs.select("is_pooled", "logged_step_count")[runs["log"].to_list()],
+        half=count // 2,
+        first=count.cum_sum() - count,
+        run=pl.int_range(pl.len()),
     )
-    later = numbered.filter(place >= pl.col("half")).group_by("log", maintain_order=True).agg(seconds.median())
-    reference = later["step_seconds"].gather(run)
-    is_near = (
-        ((pl.col("window") - reference).abs() <= SETTLED_WITHIN * reference)
-        & (place + SETTLED_WINDOW_STEPS <= runs["count"].gather(run))
-        & (place >= pl.min_horizontal(SETTLING_STEPS, "half"))
-    )
-    near = numbered.filter(is_near).group_by("log").agg(settled_from=place.min())
+    numbered = times.with_columns(run=np.repeat(np.arange(len(runs)), runs["count"].to_numpy()))
+    numbered = numbered.with_columns(place=pl.int_range(pl.len()) - runs["first"].gather(numbered["run"]))
     settling = (
         pl.when(pl.col("logged_step_count") == 0)
         .then((count > 2).cast(pl.Int64))
@@ -150,19 +154,54 @@ def _settled(times: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
         .then(pl.min_horizontal(SETTLING_STEPS, count - 1))
         .otherwise(pl.min_horizontal("settled_from", "half"))
     )
-    runs = runs.join(near, on="log", how="left", maintain_order="left").with_columns(settling_step_count=settling)
-    settled = numbered.filter(place >= runs["settling_step_count"].gather(run))
-    typical = settled.select("log", typical=seconds.median().over("log"))["typical"]
+    runs = runs.join(_near(numbered, runs), on="run", how="left", maintain_order="left")
+    runs = runs.with_columns(settling_step_count=settling)
+    settled = numbered.filter(place >= runs["settling_step_count"].gather(numbered["run"]))
+    typical = settled.group_by("run", maintain_order=True).agg(seconds.median())["step_seconds"]
     return (
-        settled.filter(seconds >= LAUNCH_SHARE * typical)
-        .group_by("log")
+        settled.filter(seconds >= LAUNCH_SHARE * typical.gather(settled["run"]))
+        .group_by("run")
         .agg(step_median_seconds=seconds.median(), step_mean_seconds=seconds.mean())
-        .join(runs.select("log", "settling_step_count"), on="log")
+        .join(runs, on="run")
+        .select("log", "step_median_seconds", "step_mean_seconds", "settling_step_count")
     )
 
 
-def _spanned(progress: pl.Expr) -> pl.Expr:
-    """Return the progress from before the first record to the last: one mean distance more than between the two."""
-    stated = progress.drop_nulls()
-    span = stated.last() - stated.first()
-    return pl.when((stated.len() > 1) & (span > 0)).then(span * stated.len() / (stated.len() - 1))
+def _near(numbered: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    """Return, of runs that are not pooled, the place from which the next steps are near those of the second half.
+
+    Args:
+        numbered: Step times with the number of their `run` and their `place` in it, in order.
+        runs: One row a run, in their order.
+    """
+    seconds, place, half = pl.col("step_seconds"), pl.col("place"), pl.col("half")
+    steps = numbered.join(runs.filter(~pl.col("is_pooled")).select("run", "half", "count"), on="run")
+    steps = steps.sort("run", "place").with_columns(
+        window=seconds.rolling_median(SETTLED_WINDOW_STEPS).shift(1 - SETTLED_WINDOW_STEPS)
+    )
+    reference = steps.filter(place >= half).group_by("run").agg(reference=seconds.median())
+    return (
+        steps.join(reference, on="run")
+        .filter(
+            (pl.col("window") - pl.col("reference")).abs() <= SETTLED_WITHIN * pl.col("reference"),
+            place + SETTLED_WINDOW_STEPS <= pl.col("count"),
+            place >= pl.min_horizontal(SETTLING_STEPS, half),
+        )
+        .group_by("run")
+        .agg(settled_from=place.min())
+    )
+
+
+def _spanned(steps: pl.DataFrame, progress: str, name: str) -> pl.DataFrame:
+    """Return each run's progress from before the first record to the last.
+
+    It is one mean distance more than that between the two.
+    """
+    stated, count = pl.col(progress), pl.col("count")
+    runs = (
+        steps.select("log", progress)
+        .drop_nulls()
+        .group_by("log", maintain_order=True)
+        .agg(span=stated.last() - stated.first(), count=pl.len().cast(pl.Int64))
+    )
+    return runs.filter(count > 1, pl.col("span") > 0).select("log", (pl.col("span") * count / (count - 1)).alias(name))

@@ -10,8 +10,16 @@ from itertools import compress
 
 import polars as pl
 
-from pipelines.parsing._event_columns import ColumnReader, EventColumns, read_samples, read_steps
-from pipelines.parsing._log_json import Event, Statistics, as_float
+from pipelines.parsing._event_columns import (
+    LINES_A_LOG,
+    ColumnReader,
+    EventColumns,
+    read_numbers,
+    read_samples,
+    read_steps,
+)
+from pipelines.parsing._log_events import EventsByKey
+from pipelines.parsing._log_json import Event, Statistics, StepEvent
 from pipelines.parsing._log_step_times import PACE, POOLED_ROUNDS, STEP_TIMES, Pace, pace, summarise
 
 TRACKED = "tracked_stats"
@@ -33,11 +41,14 @@ _OF_VALUE: dict[str, ColumnReader] = {
     "lr": lambda values: [value.lr for value in values],
     "max_memory_usage": lambda values: [value.max_memory_usage for value in values],
 }
+_OF_STEP_VALUE = {name: _OF_VALUE[name] for name in ("train_step_time", "reduced_train_loss", "train_loss")}
 _OF_METADATA: dict[str, ColumnReader] = {
     "metadata_samples": read_samples,
     "metadata_step": read_steps,
     "metadata_lr": lambda metadata: [entry.lr for entry in metadata],
 }
+
+_OF_STEP_METADATA = _OF_METADATA | {"metadata_step": lambda metadata: [entry.step for entry in metadata]}
 
 
 class StepTable:
@@ -45,22 +56,34 @@ class StepTable:
 
     def __init__(self) -> None:
         self._columns = EventColumns(_OF_VALUE, _OF_METADATA)
+        self._step_columns = EventColumns(_OF_STEP_VALUE, _OF_STEP_METADATA)
+        self._scalar_columns = {key: EventColumns({key: read_numbers}, _OF_METADATA) for key in _SCALARS}
         self._block_counts: list[int] = []
         self._block_paces: list[Pace] = []
 
-    def add(self, log: int, events: list[Event], lines: list[int]) -> None:
-        """Gather the training statistics among events of a log."""
-        is_training = [
-            type(value := event.value) is Statistics and value.validation_step_time is None
-            if (key := event.key) == TRACKED
-            else key in _SCALARS
-            for event in events
-        ]
+    def add_steps(self, log: int, events: list[StepEvent], lines: list[int]) -> None:
+        """Gather the training statistics among such events of a log."""
+        is_training = [event.value.validation_step_time is None for event in events]
+        if not all(is_training):
+            events, lines = list(compress(events, is_training)), list(compress(lines, is_training))
+        self._step_columns.add(log, events, lines)
+
+    def add(self, log: int, events: list[Event]) -> None:
+        """Gather the training statistics among other events of a log whose value should be a dictionary of them."""
         training = [
-            event if type(event.value) is Statistics else _with_statistics(event)
-            for event in compress(events, is_training)
+            event for event in events if type(value := event.value) is Statistics and value.validation_step_time is None
         ]
-        self._columns.add(log, training, list(compress(lines, is_training)))
+        self._columns.add(log, training, [event.line for event in training])
+
+    def add_scalars(self, log: int, events: EventsByKey) -> None:
+        """Gather the events of a log whose value is the statistic itself; some logs give a dictionary here too."""
+        for key, columns in self._scalar_columns.items():
+            found = events.get(key)
+            if found:
+                scalars = [event for event in found if type(event.value) is not Statistics]
+                columns.add(log, scalars, [event.line for event in scalars])
+                if len(scalars) < len(found):
+                    self.add(log, found)
 
     def end_log(self, round_name: str, block_starts: Sequence[Event], block_stops: Sequence[Event]) -> None:
         """Note the blocks of steps that the log has."""
@@ -81,37 +104,47 @@ class StepTable:
             is_pooled=pl.col("round").is_in(POOLED_ROUNDS),
             run_stop_line="run_stop_line",
         ).hstack(pl.DataFrame(self._block_paces, schema=PACE, orient="row"))
-        steps = _statistics(self._columns.frame())
+        columns = (self._step_columns, self._columns, *self._scalar_columns.values())
+        steps = pl.concat([_statistics(gathered.frame()) for gathered in columns]).sort("place")
+        steps = steps.drop("place")
         steps = _tell_samples_from_steps(_mark_blocks(steps, facts), facts)
         scope = pl.when("is_block").then(pl.lit("block")).otherwise(pl.lit("step"))
         return steps.with_columns(scope=scope), summarise(steps, facts)
 
 
-def _with_statistics(event: Event) -> Event:
-    """Return an event whose value is the statistic itself as one whose value is a dictionary of it."""
-    value = as_float(event.value)
-    loss, rate = (value, None) if event.key == "train_loss" else (None, value)
-    return Event(event.time_ms, event.key, Statistics(train_loss=loss, throughput=rate), event.metadata)
-
-
 def _statistics(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that have a training statistic, each under one name."""
+    """Return the rows that have a training statistic, each under one name, and their place among those of all logs.
+
+    Args:
+        rows: Columns of events; columns that no row has a value in may be absent.
+    """
+    times = [(number, seconds) for number, seconds in enumerate(STEP_TIMES.values()) if _are_in(rows, seconds)]
     return rows.select(
         "log",
         "line",
         "time_ms",
         name_of_time=pl.coalesce(
-            pl.when(seconds.is_not_null()).then(pl.lit(number, pl.Int8))
-            for number, seconds in enumerate(STEP_TIMES.values())
+            *(pl.when(seconds.is_not_null()).then(pl.lit(number, pl.Int8)) for number, seconds in times),
+            pl.lit(None, pl.Int8),
         ),
         step_number="metadata_step",
         samples_count="metadata_samples",
-        step_seconds=pl.coalesce(STEP_TIMES.values()),
-        train_loss=pl.coalesce("reduced_train_loss", "train_loss"),
-        throughput=pl.coalesce("throughput", "imgs_sec"),
-        learning_rate=pl.coalesce("metadata_lr", "lr"),
-        has_memory=pl.col("max_memory_usage").is_not_null(),
+        step_seconds=pl.coalesce(*(seconds for _, seconds in times), pl.lit(None, pl.Float64)),
+        train_loss=_first(rows, "reduced_train_loss", "train_loss"),
+        throughput=_first(rows, "throughput", "imgs_sec"),
+        learning_rate=_first(rows, "metadata_lr", "lr"),
+        has_memory=_first(rows, "max_memory_usage").is_not_null(),
+        place=pl.col("log") * LINES_A_LOG + pl.col("line"),
     ).filter(pl.any_horizontal(pl.col("step_seconds", "train_loss", "throughput").is_not_null()))
+
+
+def _are_in(rows: pl.DataFrame, expression: pl.Expr) -> bool:
+    return set(expression.meta.root_names()) <= set(rows.columns)
+
+
+def _first(rows: pl.DataFrame, *names: str) -> pl.Expr:
+    """Return the first value among those columns that the rows have, null where they have none."""
+    return pl.coalesce(*(name for name in names if name in rows.columns), pl.lit(None, pl.Float64))
 
 
 def _mark_blocks(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:

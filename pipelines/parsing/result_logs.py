@@ -12,6 +12,7 @@ import polars as pl
 
 from pipelines.parsing._log_evals import EvalTable
 from pipelines.parsing._log_events import EventsByKey, LogReader
+from pipelines.parsing._log_json import Event
 from pipelines.parsing._log_runs import IDENTITY, RunTable
 from pipelines.parsing._log_steps import TRACKED, StepTable
 from pipelines.parsing.layout import Placed, classify
@@ -19,7 +20,7 @@ from pipelines.parsing.published import ParseFinding, PublishedFile, findings_fr
 from pipelines.schemas.core import Evals, Runs, Steps
 
 DEFAULT_BATCH_BYTES = 256_000_000
-_BYTES_READ_TOGETHER = 500_000
+_BYTES_READ_TOGETHER = 1_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
 
 
@@ -98,13 +99,15 @@ class _Batch:
         logs = self._reader.read([file.content for file, _ in self._waiting])
         for (file, placed), log in zip(self._waiting, logs, strict=True):
             events = EventsByKey(list)
+            for steps, lines in log.step_events():
+                self._steps.add_steps(self._log_count, steps, lines)
             for decoded, lines in log.events():
-                self._steps.add(self._log_count, decoded, lines)
+                tracked: list[Event] = []
                 for event, line in zip(decoded, lines, strict=True):
-                    key = event.key
-                    if key != TRACKED:
-                        event.line = line
-                        events[key].append(event)
+                    event.line = line
+                    (tracked if event.key == TRACKED else events[event.key]).append(event)
+                self._steps.add(self._log_count, tracked)
+            self._steps.add_scalars(self._log_count, events)
             self._runs.add(file, placed, log, events)
             self._evals.add(self._log_count, log, events)
             self._steps.end_log(file.round, events.get("block_start", []), events.get("block_stop", []))

@@ -624,6 +624,30 @@ def test_scalar_statistics_stand_in_their_place() -> None:
     ]
 
 
+_NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-5, 10**6), st.sampled_from(["x", True, [1]]))
+_STATISTICS = st.dictionaries(
+    st.sampled_from(
+        ["train_step_time", "reduced_train_loss", "train_loss", "validation_step_time", "throughput", "warmup_time"]
+    ),
+    _NUMBERS,
+    max_size=3,
+)
+_METADATA = st.dictionaries(
+    st.sampled_from(["step", "samples_count", "lr", "step_num", "epoch_num"]), _NUMBERS, max_size=3
+)
+
+
+@given(st.lists(st.tuples(_STATISTICS, _METADATA), min_size=20, max_size=30))
+@settings(deadline=None)
+def test_statistics_say_the_same_in_the_usual_form_and_in_any_other(events: list[tuple[Any, Any]]) -> None:
+    usual = [line("tracked_stats", value, 1_700_000_000_000, **metadata) for value, metadata in events]
+    padded = [text.replace('"key": "tracked', '"key":  "tracked') for text in usual]
+    one, other = parse(log_file(*usual)), parse(log_file(*padded))
+    assert one.steps.equals(other.steps)
+    assert one.runs.drop("size_bytes").equals(other.runs.drop("size_bytes"))
+    assert one.findings.equals(other.findings)
+
+
 @pytest.mark.parametrize(("measured", "unit"), [("gpt3", "tokens/s"), ("llama2_70b_lora", "samples/s")])
 def test_unit_of_throughput(measured: str, unit: str) -> None:
     lines = [line("tracked_stats", {"throughput": rate}) for rate in (1.0, 3.0, 8.0)]
