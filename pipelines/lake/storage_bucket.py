@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urlsplit
 
 import obstore
@@ -20,6 +20,9 @@ from obstore.store import S3Store
 
 from pipelines.lake.storage import MissingObjectError, StorageError
 from pipelines.settings import ConfigurationError, is_loopback
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 """Variables that name the host, the first that is set winning."""
@@ -75,24 +78,14 @@ class Bucket:
             location: Bucket and prefix, as `s3://bucket/prefix`.
 
         Raises:
-            ConfigurationError: the endpoint's address cannot be used.
+            ConfigurationError: something of that cannot be used.
         """
         self.location = location
         parts = urlsplit(location)
         self._bucket = parts.netloc
         endpoint = _endpoint(os.environ)
         self._host = endpoint or "AWS"
-        self._store = S3Store(
-            parts.netloc,
-            prefix=parts.path.strip("/") or None,
-            config={"endpoint": endpoint} if endpoint else {},
-            client_options={
-                "allow_http": endpoint.startswith("http://"),
-                "connect_timeout": timedelta(seconds=5),
-                "timeout": timedelta(seconds=_REQUEST_SECONDS),
-            },
-            retry_config={"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)},
-        )
+        self._store = _client(parts.netloc, parts.path.strip("/"), endpoint)
 
     def url(self, key: str) -> str:
         """Return the address of an object."""
@@ -190,6 +183,36 @@ class Bucket:
         if code is None:
             return f"{self._host} cannot be reached, or broke off: correct AWS_ENDPOINT_URL, or try again later"
         return f"{self._host} answered {code}"
+
+
+def _client(bucket: str, prefix: str, endpoint: str) -> S3Store:
+    config: S3Config = {"conditional_put": "etag"}
+    if endpoint:
+        config["endpoint"] = endpoint
+    try:
+        return S3Store(
+            bucket,
+            prefix=prefix or None,
+            config=config,
+            client_options={
+                "allow_http": endpoint.startswith("http://"),
+                "connect_timeout": timedelta(seconds=5),
+                "timeout": timedelta(seconds=_REQUEST_SECONDS),
+            },
+            retry_config={"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)},
+        )
+    except (BaseError, ValueError) as error:
+        raise _as_configuration(str(error), os.environ) from None
+
+
+def _as_configuration(text: str, environ: Mapping[str, str]) -> ConfigurationError:
+    """Return the client's complaint without the values in it."""
+    if "SecretAccessKey" in text:
+        return ConfigurationError("AWS_SECRET_ACCESS_KEY", "the key that belongs to AWS_ACCESS_KEY_ID", "nothing")
+    if "AccessKeyId" in text:
+        return ConfigurationError("AWS_ACCESS_KEY_ID", "the name of AWS_SECRET_ACCESS_KEY", "nothing")
+    names = ", ".join(sorted(name for name in environ if name.startswith("AWS_")))
+    return ConfigurationError(names, "values that an S3 client can read", "one that it cannot")
 
 
 def _endpoint(environ: Mapping[str, str]) -> str:

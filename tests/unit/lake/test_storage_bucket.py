@@ -43,6 +43,34 @@ def test_a_password_in_the_address_is_refused_and_not_shown(monkeypatch: pytest.
     assert SECRET not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("AWS_ACCESS_KEY_ID", "an-id", "AWS_SECRET_ACCESS_KEY: expected the key that belongs to AWS_ACCESS_KEY_ID"),
+        ("AWS_SECRET_ACCESS_KEY", SECRET, "AWS_ACCESS_KEY_ID: expected the name of AWS_SECRET_ACCESS_KEY"),
+        ("AWS_SKIP_SIGNATURE", SECRET, "AWS_SKIP_SIGNATURE.*: expected values that an S3 client can read"),
+    ],
+)
+def test_what_the_client_cannot_use_is_named_without_its_value(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    for other in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        Bucket("s3://bucket/lake")
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.server
+def test_conditions_cannot_be_turned_off(s3_lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_CONDITIONAL_PUT", "disabled")
+    bucket = Bucket(s3_lake)
+    bucket.create("a", b"1")
+    with pytest.raises(ChangedError):
+        bucket.create("a", b"2")
+
+
 def answer(code: str) -> str:
     return f"status code: 403 Forbidden: <Error><Code>{code}</Code><AWSAccessKeyId>{SECRET}</AWSAccessKeyId></Error>"
 
