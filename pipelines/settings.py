@@ -162,12 +162,6 @@ def _name(variable: str, text: str) -> str:
     return text
 
 
-def _secret(variable: str, text: str) -> Secret:
-    if not re.fullmatch(r"[!-~]*", text):
-        raise ConfigurationError(variable, "a token of printable ASCII characters", "other characters")
-    return Secret(text)
-
-
 def _scheduler(variable: str, text: str) -> str | None:
     """Read the address of a Dask scheduler."""
     if not text:
@@ -175,6 +169,12 @@ def _scheduler(variable: str, text: str) -> str | None:
     if not re.fullmatch(r"(tcp|tls)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", text):
         raise ConfigurationError(variable, "the address of a Dask scheduler, such as tcp://host:8786", text)
     return text
+
+
+def _secret(variable: str, text: str) -> Secret:
+    if not re.fullmatch(r"[!-~]*", text):
+        raise ConfigurationError(variable, "a token of printable ASCII characters", "other characters")
+    return Secret(text)
 
 
 @dataclass(frozen=True)
@@ -205,12 +205,6 @@ class Settings:
         float,
         Setting("RACKRECON_LOCK_SECONDS", "600", "How long a refresh waits for another one to end", _seconds),
     ]
-    max_member_bytes: Annotated[
-        int,
-        Setting("RACKRECON_MAX_MEMBER_BYTES", "128 MiB", "Longest file that a results repository may hold", _bytes),
-    ]
-    max_total_bytes: Annotated[
-        int,
     cluster: Annotated[
         str | None,
         Setting(
@@ -230,6 +224,12 @@ class Settings:
             _seconds,
         ),
     ]
+    max_member_bytes: Annotated[
+        int,
+        Setting("RACKRECON_MAX_MEMBER_BYTES", "128 MiB", "Longest file that a results repository may hold", _bytes),
+    ]
+    max_total_bytes: Annotated[
+        int,
         Setting("RACKRECON_MAX_TOTAL_BYTES", "16 GiB", "Longest results repository, unpacked", _bytes),
     ]
     max_members: Annotated[
