@@ -6,11 +6,15 @@ PYTHON = python3
 BIN = .venv/bin
 RUNTIME = .venv/.runtime
 TESTING = .venv/.testing
+CLUSTER = .venv/.cluster
 
-.PHONY: run test test-all check docs bench bench-fuzz ui lock
+.PHONY: run cluster test test-all check docs bench bench-fuzz ui lock
 
 run: $(RUNTIME)
 	@$(BIN)/rackrecon refresh
+
+# What the machines of a cluster need beside the rest.
+cluster: $(CLUSTER)
 
 test: $(TESTING)
 	$(BIN)/pytest -m "not server" -n 2
@@ -61,6 +65,14 @@ $(RUNTIME): requirements.lock pyproject.toml
 	fi
 	@$(BIN)/python -m compileall -q pipelines
 	@touch $(RUNTIME)
+
+$(CLUSTER): $(RUNTIME) requirements-cluster.lock
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-cluster.lock; \
+	else \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-cluster.lock; \
+	fi
+	@touch $(CLUSTER)
 
 $(TESTING): $(RUNTIME) requirements-test.lock
 	@if command -v uv >/dev/null 2>&1; then \

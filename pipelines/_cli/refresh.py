@@ -41,7 +41,7 @@ def refresh_and_report(paths: Sequence[str], rounds: Sequence[str], *, is_live: 
         if is_live:
             stack.enter_context(workshop.asking_hosts(tell))
         runner = _RunnerWhenNeeded(workshop, stack)
-        report = refresh(workshop, [Path(path) for path in paths], rounds, runner, tell)
+        report = refresh(workshop, [Path(path) for path in paths], rounds, runner, tell, tell.stand)
     _print_parts(report)
     if any(part.name == ANSWERS and part.state != "failed" for part in report.parts):
         print("\n".join(headline(workshop.lake)))
@@ -76,7 +76,7 @@ class _RunnerWhenNeeded:
         definitions = build_definitions(settings, {"workshop": self._workshop})
         home = settings.prepare_dagster_home()
         instance = self._stack.enter_context(project_instance(home))
-        return self._stack.enter_context(runner_of(settings, definitions, instance))
+        return runner_of(settings, definitions, instance)
 
 
 def _waiting(holder: Holder | None) -> str:

@@ -19,10 +19,9 @@ _SENSOR_SECONDS = 6 * 3600
 
 
 def _refresh(context: dg.OpExecutionContext, workshop: Workshop, *, is_live: bool) -> None:
-    definitions = asset_definitions({"workshop": workshop})
+    runner = runner_of(workshop.settings, asset_definitions({"workshop": workshop}), context.instance)
     with ExitStack() as stack:
         stack.enter_context(workshop.refreshing())
-        runner = stack.enter_context(runner_of(workshop.settings, definitions, context.instance))
         if is_live:
             stack.enter_context(workshop.asking_hosts(context.log.info))
         report = refresh(workshop, [], [], runner, context.log.info)

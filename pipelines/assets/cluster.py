@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import replace
 
 import dagster as dg
@@ -34,66 +33,58 @@ _LOOK_SECONDS = 1.0
 _PROBE = "rackrecon_cluster_probe"
 
 
-@contextmanager
-def cluster_runner(
-    definitions: dg.Definitions, instance: dg.DagsterInstance, settings: Settings
-) -> Iterator[ClusterRunner]:
-    """Give the runner of a refresh on the cluster of the settings, once every worker is known to be fit for it.
-
-    Raises:
-        ClusterError: the cluster or a worker cannot be used; the message says what to change.
-    """
-    with connected(settings.cluster or "") as cluster:
-        cluster.check_lake(settings.lake)
-        _check_instance(cluster, instance)
-        yield ClusterRunner(definitions, instance, settings, cluster)
-
-
 class ClusterRunner(InProcessRunner):
-    """Runs the assets for a refresh, the reading of rounds on a cluster."""
+    """Runs the assets for a refresh, the reading of rounds on the cluster of the settings."""
 
-    def __init__(
-        self, definitions: dg.Definitions, instance: dg.DagsterInstance, settings: Settings, cluster: Cluster
-    ) -> None:
+    def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance, settings: Settings) -> None:
         super().__init__(definitions, instance)
         self._settings = settings
-        self._cluster = cluster
+        self._address = settings.cluster or ""
 
     def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
-        """Take in one round after another; read each on the cluster as soon as it is taken in."""
-        reading: dict[Future[RunOutcome], _Reading] = {}
-        pool = ThreadPoolExecutor(self._cluster.worker_count)
-        try:
-            for name in round_names:
-                outcome = self._run_assets_of(name, [take_in_round])
-                if outcome.reason is None:
-                    work = _Reading(name)
-                    reading[pool.submit(self._read, work)] = work
-                else:
-                    yield name, outcome
-            yield from self._ends_of(reading)
-        finally:
-            self._cluster.cancel([work.dask_key for work in reading.values()])
-            pool.shutdown(wait=False, cancel_futures=True)
+        """Take in one round after another; read each on the cluster as soon as it is taken in.
+
+        Raises:
+            ClusterError: the cluster or a worker cannot be used; no round was begun.
+        """
+        with connected(self._address) as cluster:
+            cluster.check_lake(self._settings.lake)
+            _check_instance(cluster, self._instance)
+            reading: dict[Future[RunOutcome], _Reading] = {}
+            pool = ThreadPoolExecutor(cluster.worker_count)
+            try:
+                for name in round_names:
+                    outcome = self._run_assets_of(name, [take_in_round])
+                    if outcome.reason is None:
+                        work = _Reading(name)
+                        reading[pool.submit(self._read, work)] = work
+                    else:
+                        yield name, outcome
+                yield from self._ends_of(reading, cluster)
+            finally:
+                cluster.cancel([work.dask_key for future, work in reading.items() if not future.done()])
+                pool.shutdown(wait=False, cancel_futures=True)
 
     def _read(self, work: _Reading) -> RunOutcome:
         arguments = {"lake": self._settings.lake, "theirs": dict(versions())}
         result = dg.execute_job(
             dg.build_reconstructable_job(__name__, reading_job.__name__, reconstructable_kwargs=arguments),
             self._instance,
-            run_config={**QUIET, "execution": {"config": {"address": self._cluster.address}}},
+            run_config={**QUIET, "execution": {"config": {"address": self._address}}},
             tags={"dagster/partition": work.round, TASK_TAG: work.task},
         )
         return RunOutcome() if result.success else failure(result.all_events)
 
-    def _ends_of(self, reading: Mapping[Future[RunOutcome], _Reading]) -> Iterator[tuple[str, RunOutcome]]:
+    def _ends_of(
+        self, reading: Mapping[Future[RunOutcome], _Reading], cluster: Cluster
+    ) -> Iterator[tuple[str, RunOutcome]]:
         """Give what came of each round as it ends; where every worker is gone for long, what is left fails."""
         waiting, last_seen = set(reading), time.monotonic()
         while waiting:
             ended, waiting = wait(waiting, _LOOK_SECONDS, FIRST_COMPLETED)
             for future in ended:
                 yield reading[future].round, future.result()
-            if self._cluster.worker_count:
+            if cluster.worker_count:
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > self._settings.cluster_seconds:
                 for future in waiting:
@@ -102,7 +93,7 @@ class ClusterRunner(InProcessRunner):
 
     def _abandoned(self) -> str:
         return (
-            f"the cluster at {self._cluster.address} had no worker for {self._settings.cluster_seconds:g} s: look at "
+            f"the cluster at {self._address} had no worker for {self._settings.cluster_seconds:g} s: look at "
             "the logs of the workers (one that needs more memory than there is gets killed), start them, refresh again"
         )
 

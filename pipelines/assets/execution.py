@@ -27,25 +27,6 @@ _NO_COMPUTE_LOGS = {
 
 
 @contextmanager
-def runner_of(
-    settings: Settings, definitions: dg.Definitions, instance: dg.DagsterInstance
-) -> Iterator[InProcessRunner]:
-    """Give what runs the assets of a refresh: this process, or the cluster where the settings name one.
-
-    Raises:
-        ClusterError: the cluster cannot be used.
-    """
-    if settings.cluster is None:
-        yield InProcessRunner(definitions, instance)
-        return
-    # imported here: what it needs is an extra, which most machines do not have
-    from pipelines.assets.cluster import cluster_runner  # noqa: PLC0415
-
-    with cluster_runner(definitions, instance, settings) as runner:
-        yield runner
-
-
-@contextmanager
 def project_instance(home: Path) -> Iterator[dg.DagsterInstance]:
     """Give the Dagster instance of a folder.
 
@@ -95,6 +76,16 @@ class InProcessRunner:
 
 
 def failure(events: Iterable[dg.DagsterEvent]) -> RunOutcome:
+def runner_of(settings: Settings, definitions: dg.Definitions, instance: dg.DagsterInstance) -> InProcessRunner:
+    """Return what runs the assets of a refresh: this process, or the cluster where the settings name one."""
+    if settings.cluster is None:
+        return InProcessRunner(definitions, instance)
+    # imported here: what it needs is an extra, which most machines do not have
+    from pipelines.assets.cluster import ClusterRunner  # noqa: PLC0415
+
+    return ClusterRunner(definitions, instance, settings)
+
+
     """Return the reason of the first step that failed, in the words of the error that made it fail."""
     reason = "the run failed before any step did"
     for event in events:
