@@ -12,6 +12,7 @@ import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 
 from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
+from pipelines.assets.records import swift_records
 from pipelines.assets.rounds import ROUND_ASSETS, SOURCE_FAILURE
 from pipelines.assets.tables import ROUNDS
 from pipelines.refreshing.flow import RunOutcome
@@ -33,7 +34,7 @@ def project_instance(home: Path) -> Iterator[dg.DagsterInstance]:
     What runs in this process writes to this process's terminal, so nothing is captured of its output.
     """
     reference = InstanceRef.from_dir(str(home), overrides=_NO_COMPUTE_LOGS)
-    with dg.DagsterInstance.from_ref(reference) as instance:
+    with swift_records(), dg.DagsterInstance.from_ref(reference) as instance:
         yield instance
 
 
@@ -75,7 +76,6 @@ class InProcessRunner:
         return RunOutcome() if result.success else failure(result.all_events)
 
 
-def failure(events: Iterable[dg.DagsterEvent]) -> RunOutcome:
 def runner_of(settings: Settings, definitions: dg.Definitions, instance: dg.DagsterInstance) -> InProcessRunner:
     """Return what runs the assets of a refresh: this process, or the cluster where the settings name one."""
     if settings.cluster is None:
@@ -86,6 +86,7 @@ def runner_of(settings: Settings, definitions: dg.Definitions, instance: dg.Dags
     return ClusterRunner(definitions, instance, settings)
 
 
+def failure(events: Iterable[dg.DagsterEvent]) -> RunOutcome:
     """Return the reason of the first step that failed, in the words of the error that made it fail."""
     reason = "the run failed before any step did"
     for event in events:
