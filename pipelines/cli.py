@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from pipelines._cli import plan_command
 from pipelines._cli.messages import Exit, guarded
 from pipelines._cli.rows import ChainFormat, Format
 
@@ -226,6 +227,9 @@ def claims(
         from pipelines._cli.claims import check_claims_of
 
         raise typer.Exit(check_claims_of(document, media, form))
+
+
+app.command(epilog=_examples(*plan_command.EXAMPLES))(plan_command.plan)
 
 
 @app.command(epilog=_examples("rackrecon release", "rackrecon release --output /srv/releases"))

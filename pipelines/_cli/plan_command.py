@@ -45,7 +45,7 @@ def plan(
     samples: Annotated[str | None, _option("--samples", "COUNT", "Or samples, each of a sequence length.")] = None,
     sequence_length: Annotated[
         int | None,
-        _option("--sequence-length", "TOKENS", "Tokens of a sample; without it the most that the model takes."),
+        _option("--sequence-length", "TOKENS", "Tokens of a sample; 8192, or the most that the model takes."),
     ] = None,
     target_minutes: Annotated[float | None, _option("--target-minutes", "MINUTES", "Deadline: how many racks?")] = None,
     days: Annotated[float | None, _option("--days", "DAYS", "Deadline: how many racks?")] = None,
@@ -74,9 +74,7 @@ def plan(
     oversubscription: Annotated[
         float, _option("--oversubscription", "RATIO", "Of leaves towards spines; 1 is none.")
     ] = 1.0,
-    nic: Annotated[
-        str | None, _option("--nic", "GB/S", "Gigabits a second of one accelerator's NIC: 400, 800.")
-    ] = None,
+    nic: Annotated[str | None, _option("--nic", "GIGABITS", "A second, of one accelerator's NIC: 400, 800.")] = None,
     batch_most: Annotated[
         int | None,
         _option("--batch-most", "SAMPLES", "Largest batch; without it what runs of the benchmark used."),

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pipelines._cli.messages import UsageError
+from pipelines.modelling.flops import total_parameters
 from pipelines.modelling.model_config import LARGEST_BYTES, ModelConfigError, workload_from_config
-from pipelines.modelling.workloads import Workload
+from pipelines.modelling.workloads import Workload, frame
 from pipelines.reconciling.planning_asks import Ask, PlanError, Prices
 
 _THOUSANDS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -22,6 +23,10 @@ _COUNT = re.compile(r"(?P<number>\d[\d_,]*(\.\d+)?(e\d{1,2})?|\.\d+)\s*(?P<suffi
 _SHARE = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)")
 _RATE = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<unit>G|Gb/s|Gbps|Gbit/s|T|Tb/s|Tbps|Tbit/s)?")
 _LARGEST_PRICES_BYTES = 100_000
+_LONGEST_NAME = 60
+
+USUAL_SEQUENCE_LENGTH = 8192
+"""Tokens of a sample where none are given: most of a pre-training is run so, whatever more a model takes."""
 
 _OPTION_OF = {
     "workload": "--workload or --model",
@@ -29,7 +34,7 @@ _OPTION_OF = {
     "target_minutes": "--target-minutes, --days, --racks, --accelerators or --megawatts",
     "nic_gigabits_per_second": "--nic",
 }
-"""Options of a field of an ask where they are not the field's own name."""
+"""Options to give where a field of an ask is missing, and where an option has another name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +115,7 @@ class Options:
                 prices=prices,
             )
         except PlanError as error:
-            raise refused(error) from None
+            raise refused(error, self) from None
 
     def beside(self, name: str) -> Options:
         """Return the same with one thing otherwise, as --compare names it: a NIC, a platform, one at a precision."""
@@ -122,10 +127,11 @@ class Options:
         return replace(self, platform=name.strip())
 
 
-def refused(error: PlanError) -> UsageError:
-    """Return an engine's refusal with the option to change."""
-    option = _OPTION_OF.get(error.field, f"--{error.field.replace('_', '-')}")
-    return UsageError(f"{error} ({option})")
+def refused(error: PlanError, options: Options) -> UsageError:
+    """Return an engine's refusal with the option to change, or with those of which one is needed."""
+    own = f"--{error.field.replace('_', '-')}"
+    is_given = getattr(options, error.field, None) is not None
+    return UsageError(f"{error} ({own if is_given else _OPTION_OF.get(error.field, own)})")
 
 
 def _plain(value: object) -> str:
@@ -168,9 +174,21 @@ def _gigabits(option: str, text: str | None) -> float | None:
 def _model(path: Path, sequence_length: int | None) -> Workload:
     content = _read(path, LARGEST_BYTES)
     try:
-        return workload_from_config(content, sequence_length=sequence_length)
+        model = workload_from_config(content, sequence_length=sequence_length)
+        if sequence_length is None and model.sequence_length > USUAL_SEQUENCE_LENGTH:
+            model = workload_from_config(content, sequence_length=USUAL_SEQUENCE_LENGTH)
+        return _named(model)
     except ModelConfigError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _named(model: Workload) -> Workload:
+    """Return the model under a short name with its size; of a path on somebody's disk its last part stays."""
+    own = model.model.rstrip("/")
+    own = own.rpartition("/")[2] if own.startswith(("/", ".", "~")) or own.count("/") > 1 else own
+    billions = frame([model]).select(total_parameters()).item() / 1e9
+    name = f"{own[:_LONGEST_NAME]} ({billions:,.3g}B)"
+    return replace(model, benchmark=name, model=name)
 
 
 def _prices(path: Path) -> Prices:

@@ -13,7 +13,7 @@ from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.plan_frontier import frontier_rows, frontier_said
 from pipelines.publishing.plan_provenance import Provenance
 from pipelines.publishing.plan_text import comparison_rows
-from pipelines.publishing.plan_words import DERIVED, Part, Rows, headline, inputs, parts
+from pipelines.publishing.plan_words import DERIVED, Part, Rows, derived, headline, inputs, parts
 from pipelines.reconciling.planning_answers import Answer, Comparison, FrontierPoint
 
 _STYLE = """
@@ -58,6 +58,7 @@ class Shown:
 
     letter: str
     headline: str
+    derived: str
     extrapolations: Sequence[str]
 
 
@@ -76,13 +77,14 @@ class ShownPart:
     title: str
     figure: str
     sentences: Sequence[str]
+    items: Sequence[str]
     rows: Rows | None
     picture: Picture | None
 
     @property
     def is_wide(self) -> bool:
         """Say whether it takes the whole width."""
-        return self.rows is not None
+        return self.rows is not None or bool(self.items)
 
 
 def plan_as_html(answer: Answer, provenance: Provenance) -> str:
@@ -90,7 +92,7 @@ def plan_as_html(answer: Answer, provenance: Provenance) -> str:
     return _page(
         provenance,
         title=f"Plan: {answer.inputs.work} on {answer.inputs.platform}",
-        plans=[Shown("", headline(answer), answer.extrapolations)],
+        plans=[Shown("", headline(answer), derived(answer), answer.extrapolations)],
         parts=[_shown(part, answer) for part in parts(answer)],
         inputs=inputs(answer),
     )
@@ -100,7 +102,7 @@ def comparison_as_html(comparison: Comparison, provenance: Provenance) -> str:
     """Return the page of two plans side by side."""
     first, second = comparison.first, comparison.second
     plans = [
-        Shown(f" of {letter}", headline(answer), answer.extrapolations)
+        Shown(f" of {letter}", headline(answer), derived(answer), answer.extrapolations)
         for letter, answer in (("A", first), ("B", second))
     ]
     return _page(
@@ -113,7 +115,7 @@ def comparison_as_html(comparison: Comparison, provenance: Provenance) -> str:
 
 def frontier_as_html(points: Sequence[FrontierPoint], provenance: Provenance) -> str:
     """Return the page of the plans that no other beats."""
-    plans = [Shown("", frontier_said(points), ())]
+    plans = [Shown("", frontier_said(points), DERIVED, ())]
     return _page(provenance, title="Time, size and power", plans=plans, rows=frontier_rows(points))
 
 
@@ -123,7 +125,6 @@ def _page(provenance: Provenance, **content: Any) -> str:
     return _template().render(
         **(absent | content),
         style=report_style + _STYLE,
-        derived=DERIVED,
         command=provenance.command,
         provenance=provenance.lines(),
         age=provenance.age,
@@ -145,7 +146,7 @@ def _template() -> jinja2.Template:
 def _shown(part: Part, answer: Answer) -> ShownPart:
     pictures = {"Racks": _racks, "Assumptions": _changes}
     picture = pictures[part.title](answer) if part.title in pictures else None
-    return ShownPart(part.title, part.figure, part.sentences, part.rows, picture)
+    return ShownPart(part.title, part.figure, part.sentences, part.items, part.rows, picture)
 
 
 def _racks(answer: Answer) -> Picture:

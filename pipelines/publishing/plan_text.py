@@ -14,8 +14,8 @@ from rich.text import Text
 
 from pipelines.publishing.plan_frontier import frontier_rows, frontier_said
 from pipelines.publishing.plan_provenance import Provenance
-from pipelines.publishing.plan_words import DERIVED, Part, Rows, headline, inputs, parts
-from pipelines.reconciling.planning_answers import Answer, Comparison, FrontierPoint
+from pipelines.publishing.plan_words import DERIVED, Part, Rows, derived, headline, inputs, parts
+from pipelines.reconciling.planning_answers import Answer, Comparison, ComparisonRow, FrontierPoint
 
 WIDTH = 80
 _LABEL = 16
@@ -25,10 +25,10 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(%|GB|GB/s|Gb/s|MW|kW|s|ms|minutes|hours|
 
 def plan_as_text(answer: Answer, provenance: Provenance) -> str:
     """Return the plan: extrapolations where there are any, the answer, its parts, what it was asked and made from."""
-    lines = [*_extrapolations(answer), *_wrapped(headline(answer)), ""]
+    lines = [*_extrapolations(answer), *_wrapped(headline(answer)), *_wrapped(derived(answer)), ""]
     for part in parts(answer):
         lines += _part(part)
-    lines += ["", "Inputs", *_table(inputs(answer), has_header=False)]
+    lines += ["Inputs", *_table(inputs(answer), has_header=False)]
     return "\n".join([*lines, *_end(provenance)]) + "\n"
 
 
@@ -37,6 +37,7 @@ def comparison_as_text(comparison: Comparison, provenance: Provenance) -> str:
     lines: list[str] = []
     for letter, answer in (("A", comparison.first), ("B", comparison.second)):
         lines += [*_extrapolations(answer, f"{letter}, "), *_wrapped(f"{letter}  {headline(answer)}", "   ")]
+        lines += _wrapped(derived(answer), "   ", "   ")
     lines += ["", *_table(comparison_rows(comparison))]
     return "\n".join([*lines, *_end(provenance)]) + "\n"
 
@@ -48,12 +49,18 @@ def frontier_as_text(points: Sequence[FrontierPoint], provenance: Provenance) ->
 
 
 def comparison_rows(comparison: Comparison) -> Rows:
-    """Return the figures of both plans."""
+    """Return the figures of both plans; the unit stands with the figure where that does not say it."""
     rows = tuple(
-        (row.figure.replace("_", " "), _value(row.first), _value(row.second), _value(row.ratio), row.unit)
+        (_figure(row), _value(row.first), _value(row.second), "" if row.ratio is None else _value(row.ratio))
         for row in comparison.rows
+        if (row.first, row.second) != (None, None)
     )
-    return Rows(("figure", "A", "B", "B over A", "unit"), rows, ("A", "B", "B over A"))
+    return Rows(("figure", "A", "B", "B over A"), rows, ("A", "B", "B over A"))
+
+
+def _figure(row: ComparisonRow) -> str:
+    name = row.figure.replace("_kilowatts", "_power").replace("_", " ").replace("nic ", "NIC ")
+    return f"{name}, {row.unit}" if row.unit in ("GB/s", "kW") else name
 
 
 def _value(value: object) -> str:
@@ -81,6 +88,8 @@ def _part(part: Part) -> Iterator[str]:
     for sentence in part.sentences:
         gap = " " * (_LABEL if " " in sentence else max(0, min(_LABEL, WIDTH - len(sentence))))
         yield from _wrapped(sentence, gap, gap)
+    for item in part.items:
+        yield from _wrapped(item, " " * (_LABEL + 2), f"{'':<{_LABEL}}- ")
     if part.rows is not None:
         yield from _table(part.rows)
     yield ""

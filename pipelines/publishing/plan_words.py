@@ -8,20 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pipelines.reconciling.planning_answers import Answer, Assumption, Cluster
+from pipelines.reconciling.planning_answers import Answer, Cluster, Nearest
+from pipelines.reconciling.planning_asks import Ask
 
 DERIVED = "All figures here are derived from published results and specifications; none is an official result."
 
 _DAYS_FROM_MINUTES = 2 * 24 * 60
 _HOURS_FROM_MINUTES = 180
-_FIGURES = {
-    "racks": "racks",
-    "days": "days",
-    "minutes": "minutes",
-    "kilowatts": "kW",
-    "needed_gigabytes_per_second": "GB/s needed",
-}
-"""What an assumption moves, as it is told."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +34,7 @@ class Part:
     figure: str
     """What is read first; empty where the rows are all."""
     sentences: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
     rows: Rows | None = field(default=None)
 
 
@@ -53,11 +47,22 @@ def headline(answer: Answer) -> str:
             f"at {inputs.precision}"
         )
     span = "" if racks.low == racks.high else f" ({racks.low:,} to {racks.high:,})"
-    predicted, asked = duration(time.on_the_calendar_minutes), duration(answer.ask.deadline_minutes)
+    predicted, asked = duration(time.on_the_calendar_minutes), _asked(answer.ask)
     return (
         f"{_count(racks.recommended, 'rack')}{span} of {inputs.platform}, for {inputs.work} in {asked} at "
         f"{inputs.precision}; predicted {predicted}"
     )
+
+
+def _asked(ask: Ask) -> str:
+    """Return the deadline in the unit that it was given in."""
+    number, unit = (ask.days, "day") if ask.days is not None else (ask.target_minutes or 0.0, "minute")
+    return f"{number:,.6g} {unit}{'' if number == 1 else 's'}"
+
+
+def derived(answer: Answer) -> str:
+    """Return what the answer is: ours."""
+    return f"Derived by a model from results up to {answer.inputs.newest_round}, not an official result."
 
 
 def parts(answer: Answer) -> Iterator[Part]:
@@ -70,16 +75,12 @@ def parts(answer: Answer) -> Iterator[Part]:
     yield _power(answer)
     if answer.cost is not None:
         yield _cost(answer)
-    yield Part(
-        "Faster network",
-        _break_even(answer),
-        _some(answer.break_even.sentence, answer.break_even.measured_sentence),
-    )
-    yield Part("What binds", words(answer.binding.constraint), (answer.binding.sentence,))
+    yield Part("Faster network", answer.break_even.sentence, _some(answer.break_even.measured_sentence))
+    yield Part("What binds", answer.binding.sentence)
     yield _nearest(answer)
-    yield _alternative(answer)
-    yield _basis(answer)
     yield _assumptions(answer)
+    yield _basis(answer)
+    yield _searched(answer)
 
 
 def inputs(answer: Answer) -> Rows:
@@ -139,17 +140,22 @@ def _racks(answer: Answer) -> Part:
         ("racks_by_division", racks.by_division, f"accelerators over {racks.accelerators_per_rack} slots of a rack"),
         ("racks_by_replica", racks.by_replica, "whole replicas of the model in each rack"),
         ("racks_by_model", racks.by_model, f"step-time model, {racks.active_per_rack} at work in each rack"),
-        ("  largest run held out", racks.by_largest_held_out, "the same, fitted without the largest run"),
-        ("  by power law", racks.by_power_law, "through two measured scores"),
+        ("largest run held out", racks.by_largest_held_out, "the same, fitted without the largest run"),
+        ("by power law", racks.by_power_law, "through two measured scores"),
     ]
     rows = tuple((name, _number(value), note) for name, value, note in ways if value is not None)
-    told = f"{racks.recommended:,} recommended ({racks.low:,} to {racks.high:,})"
+    span = "" if racks.low == racks.high else f" ({racks.low:,} to {racks.high:,})"
     spare = f"; {racks.spare:,} spare: order {racks.ordered:,}" if racks.spare else ""
+    at_work = f"{racks.active_per_rack} of {racks.accelerators_per_rack} accelerators at work in each"
+    noise = ""
+    if racks.noise_low is not None and racks.noise_high is not None and racks.noise_low != racks.noise_high:
+        noise = f"{racks.noise_low:,} to {racks.noise_high:,} where the time misses by its interval."
+    said = " recommended" if answer.ask.deadline_minutes is not None else ""
     return Part(
         "Racks",
-        told + spare,
-        _some(racks.sentence),
-        Rows(("way of counting", "racks", "what it counts"), rows, ("racks",)),
+        f"{racks.recommended:,}{said}{span}, {at_work}{spare}",
+        _some(noise),
+        rows=Rows(("way of counting", "racks", "what it counts"), rows, ("racks",)),
     )
 
 
@@ -217,7 +223,7 @@ def _network(answer: Answer) -> Part:
         f"{network.scale_up_bytes / 1e9:,.2f} GB inside its domain; {network.exposed_seconds * 1e3:.3g} ms of it "
         f"({_percent(network.exposed_share)} of the step) are not hidden, by the window model."
     )
-    return Part("Network", told, _some(network.sentence, sent))
+    return Part("Network", told, (sent,))
 
 
 def _fabric(answer: Answer) -> Part:
@@ -229,7 +235,7 @@ def _fabric(answer: Answer) -> Part:
     if fabric.spine_core_cables:
         cables += f", {fabric.spine_core_cables:,} spine to core"
     told = f"{fabric.leaf_switches:,} leaf, {fabric.spine_switches:,} spine{core} switches of {fabric.radix} ports"
-    return Part("Fabric", told, _some(f"Cables: {cables}.", fabric.sentence))
+    return Part("Fabric", told, (f"{fabric.endpoints:,} NICs, those of spare racks included; cables: {cables}.",))
 
 
 def _power(answer: Answer) -> Part:
@@ -257,22 +263,33 @@ def _cost(answer: Answer) -> Part:
     return Part("Cost", f"{cost.currency} {cost.total:,.0f} by your prices, energy left out", (told,))
 
 
-def _break_even(answer: Answer) -> str:
-    even = answer.break_even
-    return (
-        f"at most {even.modelled_percent:.2g} % of the accelerators' cost ({even.unfavourable_percent:.2g} % at worst)"
-    )
-
-
 def _nearest(answer: Answer) -> Part:
     nearest = answer.nearest
     if nearest is None:
-        return Part("Nearest run", "none", _some(answer.nearest_reason))
+        return Part("Nearest run", "none", _some(_sentence(answer.nearest_reason or "")))
     told = f"{duration(nearest.score_minutes)} on {nearest.accelerators:,} {nearest.accelerator} at {nearest.precision}"
-    return Part("Nearest run", told, _some(nearest.sentence, nearest.result_id))
+    return Part("Nearest run", told, (nearest.result_id, _distance(nearest)))
 
 
-def _alternative(answer: Answer) -> Part:
+def _distance(nearest: Nearest) -> str:
+    """Return what the plan and the run have in common, and how far apart their sizes are."""
+    kinds = {
+        "work": nearest.is_same_workload,
+        "part": nearest.is_same_accelerator,
+        "precision": nearest.is_same_precision,
+        "layout": nearest.is_same_layout,
+    }
+    same, other = ([name for name, is_same in kinds.items() if is_same is wanted] for wanted in (True, False))
+    shared = f"The same {_listed(same)}" if same else "Nothing the same"
+    differing = f", another {_listed(other)}" if other else ""
+    return f"{shared}{differing}; the plan has {nearest.size_ratio:.2f} times its accelerators."
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _searched(answer: Answer) -> Part:
     other = answer.alternative
     searched = answer.searched
     told = (
@@ -290,34 +307,16 @@ def _alternative(answer: Answer) -> Part:
 
 def _basis(answer: Answer) -> Part:
     basis = answer.basis
-    kind = "calibrated on runs of this work" if basis.kind == "calibrated" else "an efficiency of other work's runs"
-    error = f"no error is told: {basis.error_reason}" if basis.error_percent is None else _errors(answer)
-    return Part("Rests on", kind, _some(basis.sentence, _sentence(error), basis.family))
-
-
-def _errors(answer: Answer) -> str:
-    basis = answer.basis
-    worst = "" if basis.worst_error_percent is None else f", {basis.worst_error_percent:.1f} % at worst"
-    return f"a step is missed by {basis.error_percent:.1f} % on average with its run held out{worst}"
+    reason = "" if basis.error_reason is None else _sentence(f"no error is told: {basis.error_reason}")
+    family = basis.family or ""
+    return Part(
+        "Rests on", basis.sentence.replace(f" of {family}", "") if family else basis.sentence, _some(family, reason)
+    )
 
 
 def _assumptions(answer: Answer) -> Part:
-    rows = tuple(
-        (each.name, f"{each.value} → {each.varied_to}", _moved(each), _change(each)) for each in answer.assumptions
-    )
-    columns = ("assumption", "if instead", "figure that it moves most", "change")
-    return Part(
-        "Assumptions", "", tuple(each.sentence for each in answer.assumptions), Rows(columns, rows, ("change",))
-    )
-
-
-def _moved(each: Assumption) -> str:
-    to = "out of reach" if each.to_value is None else _number(each.to_value)
-    return f"{_FIGURES.get(each.moves, words(each.moves))} {_number(each.from_value)} → {to}"
-
-
-def _change(each: Assumption) -> str:
-    return "" if each.change_percent is None else f"{each.change_percent:+.1f} %"
+    told = "One at a time: what is assumed, what if not, what then"
+    return Part("Assumptions", told, items=tuple(each.sentence for each in answer.assumptions))
 
 
 def _samples(answer: Answer) -> str:

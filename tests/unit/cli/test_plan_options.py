@@ -134,11 +134,11 @@ def test_bytes_are_no_gigabits(text: str) -> None:
     [
         ({"platform": None}, "--platform is missing"),
         ({"precision": None}, "--precision is missing"),
-        ({"target_minutes": 0.0}, "expected more than zero, found 0.0 (--target-minutes"),
+        ({"target_minutes": 0.0}, "expected more than zero, found 0.0 (--target-minutes)"),
         ({"target_minutes": None}, "(--target-minutes, --days, --racks, --accelerators or --megawatts)"),
         ({"racks": 4}, "--racks"),
         ({"workload": None}, "(--workload or --model)"),
-        ({"tokens": "20T"}, "leave tokens and samples out (--tokens or --samples)"),
+        ({"tokens": "20T"}, "leave tokens and samples out (--tokens)"),
         ({"sequence_length": 8192}, "--sequence-length is of a model"),
         ({"spare_racks": -1}, "(--spare-racks)"),
         ({"oversubscription": 0.5}, "(--oversubscription)"),
@@ -152,14 +152,44 @@ def test_refusals_name_the_option_to_change(given: dict[str, Any], told: str) ->
 
 
 def test_a_refusal_of_the_engine_names_its_option() -> None:
-    assert str(refused(PlanError("active_per_rack", "too many"))) == "too many (--active-per-rack)"
+    asked = options(active_per_rack=90)
+    assert str(refused(PlanError("active_per_rack", "too many"), asked)) == "too many (--active-per-rack)"
+    assert str(refused(PlanError("workload", "none"), asked)) == "none (--workload)"
+    assert str(refused(PlanError("workload", "none"), options(workload=None))) == "none (--workload or --model)"
 
 
 def test_a_model(config: Callable[..., Path]) -> None:
-    ask = of_model(config(), sequence_length=8192).ask()
+    ask = of_model(config()).ask()
     assert ask.model is not None
-    assert (ask.model.layers, ask.model.sequence_length) == (80, 8192)
-    assert of_model(config()).ask().model.sequence_length == 131072  # type: ignore[union-attr]
+    assert ask.model.layers == 80
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        (None, "llama (70.6B)"),
+        ("meta-llama/Llama-3.1-70B", "meta-llama/Llama-3.1-70B (70.6B)"),
+        ("/home/somebody/models/big/", "big (70.6B)"),
+        ("x" * 500, f"{'x' * 60} (70.6B)"),
+    ],
+)
+def test_a_model_is_named_with_its_size_and_without_its_place(
+    config: Callable[..., Path], own: str | None, told: str
+) -> None:
+    ask = of_model(config(_name_or_path=own)).ask()
+    assert ask.model is not None
+    assert ask.model.model == told
+
+
+@pytest.mark.parametrize(
+    ("given", "most", "taken"), [(None, 131072, 8192), (None, 4096, 4096), (32768, 131072, 32768), (8192, None, 8192)]
+)
+def test_samples_have_a_usual_length(
+    config: Callable[..., Path], given: int | None, most: int | None, taken: int
+) -> None:
+    ask = of_model(config(max_position_embeddings=most), sequence_length=given).ask()
+    assert ask.model is not None
+    assert ask.model.sequence_length == taken
 
 
 def test_a_file_that_is_no_config_names_what_it_lacks(tmp_path: Path) -> None:

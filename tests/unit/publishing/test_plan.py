@@ -33,9 +33,9 @@ TITLES = [
     "Faster network",
     "What binds",
     "Nearest run",
-    "Searched",
-    "Rests on",
     "Assumptions",
+    "Rests on",
+    "Searched",
 ]
 
 
@@ -47,6 +47,31 @@ def test_one_answer_leads() -> None:
     lines = text_of(ANSWER).splitlines()
     assert lines[0] == "39 racks (38 to 40) of GB200 NVL72, for llama31_405b in 27.33 minutes at fp8;"
     assert lines[1] == "predicted 26.76 minutes"
+
+
+@pytest.mark.parametrize(
+    ("goal", "told"),
+    [
+        ({"target_minutes": 30.0}, "in 30 minutes"),
+        ({"days": 90.0}, "in 90 days"),
+        ({"days": 1.0}, "in 1 day "),
+        ({"target_minutes": 1.0}, "in 1 minute "),
+    ],
+)
+def test_a_deadline_is_told_as_it_was_asked(goal: dict[str, float], told: str) -> None:
+    ask = replace(ANSWER.ask, **{"target_minutes": None, **goal})
+    assert f"{told}" in headline(replace(ANSWER, ask=ask))
+
+
+def test_the_answer_says_that_it_is_derived_and_from_which_rounds() -> None:
+    lines = text_of(ANSWER).splitlines()
+    assert lines[2] == "Derived by a model from results up to training-v5.0, not an official result."
+    assert "training-v5.0: mlcommons/training_results_v5.0 at 0fdc28f00000, Apache-2.0, read" in lines
+
+
+def test_each_assumption_stands_beside_what_it_moves() -> None:
+    text = text_of(ANSWER)
+    assert f"{'':16}- With all 72 at work 35 racks are enough.\n" in text
 
 
 def test_extrapolation_is_said_before_the_answer() -> None:
@@ -174,7 +199,8 @@ def test_two_plans_in_json_and_text() -> None:
     }
     text = comparison_as_text(COMPARISON, PROVENANCE)
     assert text.startswith("A  39 racks (38 to 40) of GB200 NVL72")
-    assert re.search(r"^ network verdict +too close to call +enough +-", text, re.MULTILINE)
+    assert re.search(r"^ network verdict +too close to call +enough$", text, re.MULTILINE)
+    assert text.count("Derived by a model from results up to training-v5.0") == 2
 
 
 def test_the_extrapolation_of_each_of_two_plans_is_said_before_it() -> None:
