@@ -169,9 +169,13 @@ def needed_bytes(steps: StepModel) -> pl.Expr:
 
 def compute_seconds(steps: StepModel) -> pl.Expr:
     """Return the time of one micro-batch at the efficiency; recomputed layers run forward once more."""
+    return flops.micro_batch_seconds_at_peak() / steps.efficiency * work_done()
+
+
+def work_done() -> pl.Expr:
+    """Return the FLOPs done over those of the model: more where layers run forward twice."""
     more = flops.flops_per_token(is_recomputed=True) / flops.flops_per_token()
-    once = flops.micro_batch_seconds_at_peak() / steps.efficiency
-    return once * pl.when("is_recomputed").then(more).otherwise(1.0)
+    return pl.when("is_recomputed").then(more).otherwise(1.0)
 
 
 def activation_seconds(plan: Plan) -> pl.Expr:
@@ -222,7 +226,8 @@ def can_be_scheduled() -> pl.Expr:
     Interleaved stages work on groups of at least PP micro-batches; a group may hold any number more (Narayanan et al.
     2021, section 2.2; Llama Team 2024, arXiv 2407.21783, section 3.3.2).
     """
-    return (pl.col("virtual_pipeline") == 1) | (micro_batches() >= pl.col("pipeline_parallel"))
+    one_group = pl.col("pipeline_parallel") * pl.col("data_parallel") * pl.col("micro_batch")
+    return (pl.col("virtual_pipeline") == 1) | (pl.col("global_batch_size") >= one_group)
 
 
 def minutes() -> pl.Expr:

@@ -35,7 +35,6 @@ from pipelines.reconciling.planning_parts import break_even, cost, fabric, netwo
 from pipelines.reconciling.planning_platforms import Platform, list_platforms, list_precisions, resolve_platform
 from pipelines.reconciling.planning_sensitivities import sensitivities
 from pipelines.reconciling.planning_solving import (
-    LARGEST_CLUSTER,
     Goal,
     chosen,
     cluster,
@@ -68,9 +67,9 @@ def answer(ask: Ask, facts: Facts) -> Answer:
     solved = _solve(ask, facts)
     plan, platform, stands = solved.stands.plan, solved.platform, solved.stands
     size = chosen(solved.found, solved.goal)
-    if size is None:
+    if size.is_empty():
         raise _out_of_reach(solved)
-    row = detailed(plan, solved.found, size)
+    (row,) = detailed(plan, solved.found, size)
     racks = count_racks(solved, row, facts)
     time = tell_time(solved, row)
     built, no_fabric = fabric(platform, racks.ordered)
@@ -119,13 +118,11 @@ def frontier(ask: Ask, facts: Facts) -> tuple[FrontierPoint, ...]:
     if goal.minutes is not None:
         sizes = sizes.filter(pl.col("minutes") <= goal.minutes * _LONGEST_OF_DEADLINE)
     kilowatts = solved.platform.kilowatts_per_rack_high
-    points = []
-    for size in sizes.iter_rows(named=True):
-        told = cluster(detailed(plan, found, size), plan)
-        points.append(
-            FrontierPoint(cluster=told, computer_kilowatts=None if kilowatts is None else kilowatts * told.racks)
-        )
-    return tuple(points)
+    told = [cluster(row, plan) for row in detailed(plan, found, sizes)]
+    return tuple(
+        FrontierPoint(cluster=one, computer_kilowatts=None if kilowatts is None else kilowatts * one.racks)
+        for one in told
+    )
 
 
 def compare(first: Ask, second: Ask, facts: Facts) -> Comparison:
@@ -191,7 +188,7 @@ def _at_work(field: str, racks: int, ask: Ask) -> int:
 def _fits_nowhere(ask: Ask, platform: Platform, stands: Grounds, found: Found) -> PlanError:
     machine = stands.plan.machine
     field = "workload" if ask.model is None else "model"
-    most = "that size" if ask.deadline_minutes is None else f"{LARGEST_CLUSTER:,}"
+    most = f"{_goal(ask, platform).largest(machine.active_per_rack):,}"
     return PlanError(
         field,
         f"{stands.plan.work.model.model} fits in the {machine.memory_bytes / 1e9:.1f} GB of no {platform.accelerator} "
@@ -225,8 +222,8 @@ def _alternative(solved: Solved, row: dict[str, Any]) -> tuple[Cluster | None, F
     if family is None or family.only_micro_batches is not None:
         return None, solved.found
     found = search(plan, layouts(plan.work.model), row["accelerator_count"])
-    size = chosen(found, goal)
-    return (None if size is None else cluster(detailed(plan, found, size), plan)), found
+    best = [cluster(one, plan) for one in detailed(plan, found, chosen(found, goal))]
+    return next((one for one in best if one.layout != row["layout"]), None), found
 
 
 def _extrapolations(solved: Solved, row: dict[str, Any]) -> tuple[str, ...]:

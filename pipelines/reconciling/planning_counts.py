@@ -18,7 +18,7 @@ from pipelines.reconciling.planning_asks import MINUTES_PER_DAY, Ask
 from pipelines.reconciling.planning_facts import Facts
 from pipelines.reconciling.planning_grounds import Grounds
 from pipelines.reconciling.planning_platforms import Platform
-from pipelines.reconciling.planning_solving import Goal, best_batch, chosen, look
+from pipelines.reconciling.planning_solving import Goal, best_batches, chosen, look
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ def _racks_for(plan: Plan | None, those: pl.DataFrame, goal: Goal) -> int | None
     if plan is None:
         return None
     size = chosen(look(plan, those, goal), goal)
-    return None if size is None else int(size["racks"])
+    return None if size.is_empty() else int(size["racks"][0])
 
 
 def _by_power_law(solved: Solved, row: dict[str, Any], facts: Facts) -> float | None:
@@ -136,8 +136,8 @@ def tell_time(solved: Solved, row: dict[str, Any]) -> Time:
             "Student's t, and the benchmark's noise of 5 %, in quadrature"
         )
     elif stands.low is not None and stands.high is not None:
-        one = pl.DataFrame([row]).select(LAYOUT)
-        high, low = (best_batch(plan, one, row["data_parallel"])["minutes"] for plan in (stands.low, stands.high))
+        one = pl.DataFrame([row]).select(*LAYOUT, "data_parallel")
+        high, low = (best_batches(plan, one)[0]["minutes"] for plan in (stands.low, stands.high))
         basis = "the range of the efficiency; no run of this work is here, so its error is not known"
     else:
         basis = "none: too few runs were held out to tell"

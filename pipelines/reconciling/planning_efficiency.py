@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipelines.modelling import flops, peaks, workloads
+from pipelines.modelling.intervals import BENCHMARK_NOISE_PERCENT
 from pipelines.modelling.workloads import Workload, frame
 from pipelines.reconciling.planning_asks import PlanError
 from pipelines.reconciling.planning_facts import Facts
@@ -80,6 +81,9 @@ def estimate(model: Workload, accelerator: str, precision: str, facts: Facts) ->
     points = _of_kind(model, efficiency_points(facts))
     size = frame([model]).select(flops.active_parameters()).item()
     own = points.filter(accelerator=accelerator, precision=precision)
+    same = own.filter(benchmark=model.benchmark)
+    if not same.is_empty():
+        return _of_same_work(same, accelerator, precision)
     if not own.is_empty():
         return _of_part(own, size, accelerator, precision)
     gains = gains_per_doubling(efficiency_points(facts))
@@ -129,6 +133,20 @@ def _of_part(points: pl.DataFrame, size: float, accelerator: str, precision: str
         high=whole.high,
         sentence=f"{_percent(whole)} of the dense {precision} peak of {accelerator}, by {_told(points)}.",
         extrapolations=_beyond_sizes(points, size),
+    )
+
+
+def _of_same_work(point: pl.DataFrame, accelerator: str, precision: str) -> Efficiency:
+    """Take the one figure that runs of the same work have, give or take the benchmark's own noise."""
+    whole = point["efficiency"][0]
+    noise = 1 + BENCHMARK_NOISE_PERCENT / 100
+    told = _Range(whole / noise, whole, whole * noise)
+    return Efficiency(
+        low=told.low,
+        middle=told.middle,
+        high=told.high,
+        sentence=f"{_percent(told)} of the dense {precision} peak of {accelerator}, by {_told(point)} alone.",
+        extrapolations=("too few runs of this work here for a fit: the best of them tells its efficiency",),
     )
 
 

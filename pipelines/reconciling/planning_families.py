@@ -9,7 +9,7 @@ import polars as pl
 
 from pipelines.modelling import calibration, flops, intervals
 from pipelines.modelling.calibration import PARAMETERS
-from pipelines.modelling.planning import NARROW_PRECISIONS, Machine, Plan, StepModel, Work, evaluate
+from pipelines.modelling.planning import NARROW_PRECISIONS, Machine, Plan, StepModel, Work, evaluate, work_done
 from pipelines.modelling.time_to_train import evaluation_count, predict
 from pipelines.modelling.workloads import WORKLOADS, Workload
 from pipelines.reconciling.members import samples_per_unit
@@ -43,12 +43,14 @@ class Family:
     """The run whose evaluations and round the plan takes over."""
     half_width_percent: float | None
     """Of a 95 % interval about official minutes, from members held out one at a time."""
+    is_recomputed: bool = False
+    """Whether its runs fit in memory, by formula, only where all layers run forward twice."""
 
     @property
     def layout(self) -> pl.DataFrame:
         """Return the layout that all members share, as one row of `_planning_layouts.LAYOUT`."""
         row = {name: self.member[name] if self.member[name] is not None else 1 for name in _LAYOUT}
-        return pl.DataFrame([row | {"is_recomputed": False}])
+        return pl.DataFrame([row | {"is_recomputed": self.is_recomputed}])
 
     @property
     def only_micro_batches(self) -> int | None:
@@ -92,7 +94,7 @@ def family_of(name: str, minutes: float | None, facts: Facts) -> Family:
     """Return a family by its name; `minutes` is the time that its run taken as nearest should be near to."""
     fit = facts.fits.row(by_predicate=pl.col("family") == name, named=True)
     members = facts.members.filter(family=name)
-    return Family(
+    family = Family(
         name=name,
         members=members,
         fit=fit,
@@ -100,6 +102,8 @@ def family_of(name: str, minutes: float | None, facts: Facts) -> Family:
         member=_nearest_member(members, minutes),
         half_width_percent=_half_width_percent(members),
     )
+    memory = StepModel(efficiency=1.0, parameter_bytes=parameter_bytes(family.member["precision"]))
+    return replace(family, is_recomputed=_most(family, memory, ~pl.col("fits")) > 0)
 
 
 def step_model(family: Family, fit: dict[str, Any]) -> StepModel:
@@ -107,7 +111,8 @@ def step_model(family: Family, fit: dict[str, Any]) -> StepModel:
     frame = _with_fit(family, fit)
     slots = fit["even_slots"]
     seconds = fit["even_step_seconds"] / slots if slots else fit["micro_batch_seconds"]
-    efficiency = frame.select(flops.micro_batch_efficiency(pl.lit(seconds))).item()
+    done = frame.with_columns(is_recomputed=pl.lit(family.is_recomputed)).select(work_done()).item()
+    efficiency = done * frame.select(flops.micro_batch_efficiency(pl.lit(seconds))).item()
     bare = StepModel(
         efficiency=efficiency,
         fixed_seconds=0.0 if slots else fit["fixed_seconds"],

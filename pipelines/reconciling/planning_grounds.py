@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.modelling._planning_layouts import layouts
-from pipelines.modelling.planning import Plan, StepModel, Work
+from pipelines.modelling.planning import Plan, StepModel, Work, with_model, work_done
 from pipelines.modelling.workloads import Workload
 from pipelines.reconciling.planning_answers import Basis
 from pipelines.reconciling.planning_asks import Ask, PlanError
@@ -81,7 +81,7 @@ def _by_family(ask: Ask, benchmark: str, platform: Platform, family: Family, fac
     held_out = _family_plan(ask, benchmark, platform, family, without, facts) if without is not None else None
     fit = family.fit
     error = fit["leave_one_out_mape_percent"]
-    efficiency = plan.steps.efficiency
+    efficiency = plan.steps.efficiency / _work_done(plan, family)
     told = (
         f"with each run held out the step is missed by {error:.2f} % on average, "
         f"{fit['leave_one_out_worst_percent']:.2f} % at worst"
@@ -114,6 +114,11 @@ def _by_family(ask: Ask, benchmark: str, platform: Platform, family: Family, fac
         batch_basis="as asked" if ask.batch_most is not None else f"what results of {family.member['round']} used",
         newest_round=str(family.members["round"].max()),
     )
+
+
+def _work_done(plan: Plan, family: Family) -> float:
+    """Return the FLOPs done over those of the model in the family's runs."""
+    return float(with_model(family.layout, plan).select(work_done()).item())
 
 
 def _family_plan(
@@ -152,7 +157,7 @@ def _by_points(ask: Ask, platform: Platform, model: Workload, work: Work, facts:
         low=low,
         high=high,
         held_out=None,
-        extrapolations=(*_of_other_work(ask, model, facts), *told.extrapolations),
+        extrapolations=(*_of_other_work(model, facts), *told.extrapolations),
         batch_basis="as asked"
         if ask.batch_most is not None
         else "16.8 million tokens, as the largest published dense run",
@@ -176,10 +181,11 @@ def _points_basis(told: Efficiency, fixed: StepModel) -> Basis:
     )
 
 
-def _of_other_work(ask: Ask, model: Workload, facts: Facts) -> tuple[str, ...]:
-    if ask.workload is not None:
+def _of_other_work(model: Workload, facts: Facts) -> tuple[str, ...]:
+    told = efficiency_points(facts)["benchmark"].unique().sort().to_list()
+    if model.benchmark in told:
         return ()
-    names = ", ".join(efficiency_points(facts)["benchmark"].unique().sort().to_list())
+    names = ", ".join(told)
     return (f"{model.model} is no benchmark here: runs of {names} tell its efficiency",)
 
 

@@ -16,6 +16,9 @@ from pipelines.reconciling.planning_asks import Ask, PlanError
 from pipelines.reconciling.planning_facts import Facts
 from pipelines.reconciling.scales import power_units
 
+PRECISIONS = ("fp4", "fp8", "bf16", "fp16")
+"""Precisions of matrix engines that models are trained at."""
+
 USUAL_ACTIVE = {72: 64}
 """Accelerators at work of a rack's slots in published runs; why it is 64 of 72 is ambiguous (`reconciling.racks`)."""
 
@@ -98,8 +101,7 @@ def list_precisions(platform: str, facts: Facts) -> list[str]:
     Raises:
         PlanError: no such platform.
     """
-    part = _find(platform, facts)["accelerator"]
-    return peaks.by_precision(facts.accelerators).filter(accelerator=part)["precision"].to_list()
+    return _rates(_find(platform, facts)["accelerator"], facts)["precision"].to_list()
 
 
 def _units(facts: Facts) -> pl.DataFrame:
@@ -205,7 +207,7 @@ def _nic(ask: Ask, row: dict[str, Any], part: dict[str, Any]) -> tuple[float, st
 
 
 def _peak(precision: str, part: str, facts: Facts) -> float:
-    known = peaks.by_precision(facts.accelerators).filter(accelerator=part)
+    known = _rates(part, facts)
     found = known.filter(precision=precision.lower())["peak_tflops"]
     if found.is_empty():
         raise PlanError(
@@ -215,11 +217,15 @@ def _peak(precision: str, part: str, facts: Facts) -> float:
     return float(found[0])
 
 
+def _rates(part: str, facts: Facts) -> pl.DataFrame:
+    return peaks.by_precision(facts.accelerators).filter(pl.col("precision").is_in(PRECISIONS), accelerator=part)
+
+
 def _kilowatts(row: dict[str, Any], slots: int, facts: Facts) -> tuple[float | None, float | None, str | None]:
     """Return the rated power of a rack: its own, else its nodes', else its parts' alone."""
     units = power_units(facts.accelerators, facts.platforms, facts.resolved_facts)
     for rated in (
-        units.filter(platform=row["platform"], basis="rack"),
+        units.filter(pl.col("platform").eq_missing(pl.lit(row["platform"], pl.String)), basis="rack"),
         units.filter(accelerator=row["accelerator"], basis="node"),
         units.filter(accelerator=row["accelerator"], basis="part"),
     ):

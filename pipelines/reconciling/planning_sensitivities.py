@@ -153,7 +153,8 @@ def _of_step(stands: Grounds, goal: Goal) -> Iterator[_Variation]:
 
 
 def _solved(variation: _Variation, layouts: pl.DataFrame, goal: Goal, row: dict[str, Any]) -> Assumption:
-    found = chosen(look(variation.plan, layouts, variation.goal), variation.goal)
+    size = chosen(look(variation.plan, layouts, variation.goal), variation.goal)
+    found = None if size.is_empty() else size.row(0, named=True)
     if goal.minutes is not None:
         figure, before, after = "racks", float(row["racks"]), None if found is None else float(found["racks"])
     else:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from pipelines.modelling._planning_factors import batches
+from pipelines.modelling import flops
 from pipelines.modelling._planning_layouts import LAYOUT
 from pipelines.modelling._planning_search import Found, search
 from pipelines.modelling.parallelism import layout
 from pipelines.modelling.planning import Plan, evaluate
+from pipelines.modelling.workloads import frame
 from pipelines.reconciling.planning_answers import Cluster
 
 LARGEST_CLUSTER = 524_288
 """Accelerators up to which a deadline is searched for."""
+
+_SMALL_CLUSTER = 1024
+_ROOM = 3
+"""Times the accelerators that work alone would take, within which a deadline is looked for first."""
 
 _ROUNDING = 1e-9
 """Share of a deadline that is taken for rounding: a run that is met exactly is met."""
@@ -37,12 +43,30 @@ class Goal:
 
 
 def look(plan: Plan, layouts: pl.DataFrame, goal: Goal) -> Found:
-    """Search all layouts for a goal."""
-    return search(plan, layouts, goal.largest(plan.machine.active_per_rack))
+    """Search all layouts for a goal.
+
+    For a deadline sizes near what the work would take come first; all up to `LARGEST_CLUSTER` only where none of them
+    meets it.
+    """
+    most = goal.largest(plan.machine.active_per_rack)
+    if goal.minutes is not None:
+        near = max(_SMALL_CLUSTER, _ROOM * _ideal_accelerators(plan, goal.minutes))
+        found = search(plan, layouts, min(near, most))
+        if near >= most or not chosen(found, goal).is_empty():
+            return found
+    return search(plan, layouts, most)
 
 
-def chosen(found: Found, goal: Goal) -> dict[str, Any] | None:
-    """Return the row of the frontier that meets the goal best, None where none does.
+def _ideal_accelerators(plan: Plan, minutes: float) -> int:
+    """Return the accelerators that do the work in time if nothing but the work took any."""
+    sequence = float(frame([plan.work.model]).select(flops.flops_per_sequence()).item())
+    work = sequence * float(plan.work.needs.select(pl.col("converging_samples").max()).item())
+    rate = plan.machine.peak_teraflops * 1e12 * plan.steps.efficiency
+    return math.ceil(min(work / rate / (minutes * 60), LARGEST_CLUSTER))
+
+
+def chosen(found: Found, goal: Goal) -> pl.DataFrame:
+    """Return the row of the frontier that meets the goal best, no row where none does.
 
     For a deadline the fewest racks, of these the shortest time; for a size the shortest time on no more.
     """
@@ -55,24 +79,35 @@ def chosen(found: Found, goal: Goal) -> dict[str, Any] | None:
         accelerators = goal.largest(1) if goal.accelerators is not None else LARGEST_CLUSTER
         within = sizes.filter((pl.col("racks") <= racks) & (pl.col("accelerator_count") <= accelerators))
         ordered = within.sort("minutes", "racks", "accelerator_count")
-    return None if ordered.is_empty() else ordered.row(0, named=True)
+    return ordered.head(1)
 
 
-def detailed(plan: Plan, found: Found, size: dict[str, Any]) -> dict[str, Any]:
-    """Return the fastest batch of a layout at a size, with everything that the model says of it."""
-    row = found.layouts.filter(index=size["index"])
-    return best_batch(plan, row.select(LAYOUT), size["data_parallel"])
+def detailed(plan: Plan, found: Found, sizes: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the fastest batch of each row of a frontier, with everything that the model says of it."""
+    spread = sizes.join(found.layouts, on="index", maintain_order="left")
+    return best_batches(plan, spread.select(*LAYOUT, "data_parallel"))
 
 
-def best_batch(plan: Plan, one_layout: pl.DataFrame, data_parallel: int) -> dict[str, Any]:
-    """Return the fastest batch of one layout and number of replicas, of equals the smallest."""
-    micro_batch = one_layout["micro_batch"][0]
-    pairs = batches(plan, micro_batch)
-    begin, end = pairs.starts[data_parallel - 1 : data_parallel + 1]
-    sizes = pl.Series("global_batch_size", pairs.micro_batches[begin:end] * data_parallel * micro_batch, pl.Int64)
-    candidates = one_layout.with_columns(data_parallel=pl.lit(data_parallel)).join(sizes.to_frame(), how="cross")
-    told = evaluate(candidates, plan).filter("fits", "can_be_scheduled").sort("minutes", "global_batch_size")
-    return told.with_columns(layout=layout()).row(0, named=True)
+def best_batches(plan: Plan, spread: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the fastest batch of each layout and number of replicas, of equals the smallest.
+
+    Those that fit in no batch are left out.
+    """
+    numbered = spread.with_row_index("place")
+    sizes = numbered.select("place", _batch_sizes(plan)).explode("global_batch_size", empty_as_null=True)
+    told = evaluate(numbered.join(sizes.drop_nulls(), on="place", maintain_order="left"), plan)
+    best = told.filter("fits", "can_be_scheduled").sort("place", "minutes", "global_batch_size")
+    return best.unique("place", keep="first", maintain_order=True).with_columns(layout=layout()).rows(named=True)
+
+
+def _batch_sizes(plan: Plan) -> pl.Expr:
+    """Return every batch of whole micro-batches among the plan's."""
+    one = pl.col("data_parallel") * pl.col("micro_batch")
+    least, most = (plan.work.batch_least + one - 1) // one, plan.work.batch_most // one
+    if plan.only_micro_batches is not None:
+        only = pl.lit(plan.only_micro_batches)
+        least, most = pl.max_horizontal(least, only), pl.min_horizontal(most, only)
+    return pl.int_ranges(pl.max_horizontal(least, 1) * one, most * one + 1, one).alias("global_batch_size")
 
 
 def cluster(row: dict[str, Any], plan: Plan) -> Cluster:
