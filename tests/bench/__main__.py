@@ -29,7 +29,11 @@ Row = tuple[str, str, str]
 
 def main() -> None:
     """Measure, print and write the page."""
-    sections = {"Reading logs, one core": reading(), "Against the official summarizer": peer()}
+    sections = {
+        "Reading logs, one core": reading(),
+        "Against the official summarizer": peer(),
+        "Searching for a plan, one core": searching(),
+    }
     with tempfile.TemporaryDirectory() as data:
         sections["A whole refresh"] = list(refreshing(Path(data)))
     page = _page(sections)
@@ -98,6 +102,20 @@ def peer() -> list[Row]:
     return rows
 
 
+def searching() -> list[Row]:
+    """Measure how many ways to spread work are judged in a second: memory, traffic, step and time to train of each."""
+    measured = _alone("tests.bench.planning")
+    rate = measured["candidates"] / measured["seconds"] / 1e6
+    return [
+        (
+            f"{measured['layouts']:,.0f} layouts of llama31_405b, {measured['candidates'] / 1e6:,.1f} million candidates",
+            f"{rate:,.1f} million/s",
+            "goal 20",
+        ),
+        ("peak memory of the process", f"{measured['megabytes']:,.0f} MB", ""),
+    ]
+
+
 def refreshing(data: Path) -> Iterator[Row]:
     """Measure `rackrecon refresh` on the snapshot and on the archives, and the commands that ask."""
     archives = [part for name in ROUNDS for part in ("--from", str(archive(name)))]
@@ -127,10 +145,14 @@ def _usage_rows(title: str, usage: Usage, goal: str) -> Iterator[Row]:
 
 
 def _measure(round_name: str, what: str) -> dict[str, float]:
+    return _alone("tests.bench.parsing", round_name, what)
+
+
+def _alone(module: str, *arguments: str) -> dict[str, float]:
     """Measure in a process of its own, on one core."""
     core = min(os.sched_getaffinity(0))
     said = subprocess.run(
-        python("tests.bench.parsing", round_name, what),
+        python(module, *arguments),
         cwd=REPOSITORY,
         env={**os.environ, **ONE_CORE},
         preexec_fn=lambda: os.sched_setaffinity(0, {core}),
