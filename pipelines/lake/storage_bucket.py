@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, BinaryIO
@@ -128,6 +128,22 @@ class Bucket:
         with self._told(key, "written"):
             return str(obstore.put(self._store, key, content, mode={"e_tag": version})["e_tag"])
 
+    def check_conditions(self, key: str) -> None:
+        """Put an object twice under a key that is used for nothing else, both times on conditions that do not hold.
+
+        Raises:
+            StorageError: the store put it.
+        """
+        content = b"Put once, to see that the store honours conditions.\n"
+        with suppress(ChangedError):
+            self.create(key, content)
+        with suppress(ChangedError):
+            self.create(key, content)
+            raise self._ignores("If-None-Match")
+        with suppress(ChangedError):
+            self.replace(key, content, '"no such version"')
+            raise self._ignores("If-Match")
+
     def upload(self, key: str, file: BinaryIO) -> None:
         """Put what a file holds from its start, in parts, under a key that nobody else uses."""
         file.seek(0)
@@ -168,6 +184,12 @@ class Bucket:
             return ChangedError(f"{self.url(key)}: cannot be {action}: another writer changed it meanwhile")
         return StorageError(f"{self.url(key)}: cannot be {action}: {self._reason(text, code)}")
 
+    def _ignores(self, condition: str) -> StorageError:
+        return StorageError(
+            f"{self.location}: expected a store that puts on conditions, found that {self._host} ignores {condition}: "
+            "it cannot keep two writers apart; use another store"
+        )
+
     def _reason(self, text: str, code: str | None) -> str:
         if "169.254." in text or "CredentialsNotLoaded" in text or "AssumeRole" in text:
             return (
@@ -180,6 +202,8 @@ class Bucket:
             )
         if code in _ELSEWHERE or code == "301":
             return f"bucket {self._bucket!r} is in another region ({code}): correct AWS_REGION or AWS_ENDPOINT_URL"
+        if code == "RequestTimeTooSkewed":
+            return f"{self._host} finds this machine's clock wrong: set it"
         if code is None:
             return f"{self._host} cannot be reached, or broke off: correct AWS_ENDPOINT_URL, or try again later"
         return f"{self._host} answered {code}"

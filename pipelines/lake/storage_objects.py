@@ -14,11 +14,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import msgspec
 
 from pipelines.lake.locks import Holder
+from pipelines.lake.ranged_file import buffered
 from pipelines.lake.storage import MissingObjectError, StorageError, check_key
 from pipelines.lake.storage_bucket import Bucket, ChangedError
 from pipelines.lake.storage_leases import LEASE_SECONDS, Lease, leased_lock
@@ -31,7 +32,6 @@ _LOCKS = ".locks"
 _AT_ONCE_BYTES = 4 << 20
 """An object up to this length is fetched by one request; a longer one range by range."""
 
-_BUFFER_BYTES = 1 << 20
 _PUBLISH_SECONDS = 600.0
 
 
@@ -42,41 +42,6 @@ class Pointer(msgspec.Struct, frozen=True, kw_only=True, tag="rackrecon object",
     """Name of the object in the hidden folder beside the key."""
     size_bytes: int
     sha256: str
-
-
-class RangedFile(io.RawIOBase):
-    """A file whose bytes are asked for range by range."""
-
-    def __init__(self, size_bytes: int, get_range: Callable[[int, int], bytes]) -> None:
-        self._size = size_bytes
-        self._place = 0
-        self._get_range = get_range
-
-    def readable(self) -> bool:
-        """Return that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return that it can be read at any place."""
-        return True
-
-    def tell(self) -> int:
-        """Return the place of the next byte."""
-        return self._place
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a place and return it."""
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._size}[whence]
-        self._place = max(0, start + offset)
-        return self._place
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill the buffer as far as there are bytes and return how many."""
-        length = min(len(buffer), max(0, self._size - self._place))
-        if length:
-            buffer[:length] = self._get_range(self._place, length)
-            self._place += length
-        return length
 
 
 class ObjectDraft:
@@ -122,7 +87,7 @@ class ObjectDraft:
         """Open what was written so far for reading; it can be read until the draft ends."""
         self.flush()
         descriptor = self._file.fileno()
-        return _buffered(self.size_bytes, lambda start, length: os.pread(descriptor, length, start))
+        return buffered(self.size_bytes, lambda start, length: os.pread(descriptor, length, start))
 
     def publish(self) -> None:
         """Upload the file and let its key point to it."""
@@ -166,7 +131,7 @@ class ObjectStorage:
             return io.BytesIO(content)
         if pointer.size_bytes <= _AT_ONCE_BYTES:
             return io.BytesIO(self._bytes_of(key, pointer))
-        return _buffered(pointer.size_bytes, lambda start, length: self._range_of(key, pointer, start, length))
+        return buffered(pointer.size_bytes, lambda start, length: self._range_of(key, pointer, start, length))
 
     def write(self, key: str, content: bytes) -> None:
         """Put `content` under `key`, in place of what is there."""
@@ -244,7 +209,7 @@ class ObjectStorage:
         other has put in these folders.
         """
         folders = (prefix, *others)
-        with self.lock(check_key(prefix).replace("/", "."), _PUBLISH_SECONDS):
+        with self._leased(check_key(prefix).replace("/", "."), _PUBLISH_SECONDS, lambda holder: None):
             self._seen |= {
                 folder: {found.key: found.version for found in self._bucket.list(folder)} for folder in folders
             }
@@ -262,7 +227,14 @@ class ObjectStorage:
 
         Raises:
             LockedError: another process still holds it after `wait_seconds`.
+            StorageError: the store ignores conditions, so that a lock would keep nobody out.
         """
+        self._bucket.check_conditions(f"{_LOCKS}/conditions")
+        with self._leased(name, wait_seconds, on_wait):
+            yield
+
+    @contextmanager
+    def _leased(self, name: str, wait_seconds: float, on_wait: Callable[[Holder | None], None]) -> Iterator[None]:
         key = f"{_LOCKS}/{name}"
         with leased_lock(
             self._bucket, key, wait_seconds, lease_seconds=self._lease_seconds, on_wait=on_wait, clock=self._clock
@@ -377,10 +349,6 @@ def _object_key(key: str, name: str) -> str:
 
 def _folder(key: str) -> str:
     return key.rpartition("/")[0]
-
-
-def _buffered(size_bytes: int, get_range: Callable[[int, int], bytes]) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(RangedFile(size_bytes, get_range), _BUFFER_BYTES))
 
 
 @contextmanager

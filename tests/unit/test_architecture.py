@@ -186,6 +186,15 @@ def test_a_refresh_without_work_needs_no_dagster() -> None:
     assert loaded & {"dagster", "great_expectations", "pandas"} == set()
 
 
+def test_a_lake_in_a_folder_loads_no_client_of_object_stores() -> None:
+    statement = (
+        "import pipelines._cli.query, pipelines._cli.refresh\n"
+        "from pipelines.lake.storage import open_storage\nopen_storage('/nowhere')"
+    )
+    assert "obstore" not in loaded_by(statement)
+    assert "obstore" in loaded_by("from pipelines.lake.storage import open_storage\nopen_storage('s3://bucket')")
+
+
 def test_the_pure_rooms_load_no_engine() -> None:
     loaded = loaded_by("import pipelines.refreshing.stations, pipelines.parsing.result_logs")
     assert loaded & {"dagster", "great_expectations"} == set()

@@ -122,3 +122,16 @@ def test_puts_are_on_conditions(s3_lake: str) -> None:
     assert bucket.version("a") == second != first
     assert bucket.get("a").content == b"2"
     assert bucket.version("none") is None
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("method", "condition"), [("create", "If-None-Match"), ("replace", "If-Match")])
+def test_a_store_that_ignores_conditions_is_refused(
+    s3_lake: str, monkeypatch: pytest.MonkeyPatch, method: str, condition: str
+) -> None:
+    bucket = Bucket(s3_lake)
+    bucket.check_conditions(".locks/conditions")
+    bucket.check_conditions(".locks/conditions")
+    monkeypatch.setattr(bucket, method, lambda *_: "put all the same")
+    with pytest.raises(StorageError, match=rf"found that http://127\.0\.0\.1:\d+ ignores {condition}:"):
+        bucket.check_conditions(".locks/conditions")

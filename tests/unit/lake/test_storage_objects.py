@@ -11,7 +11,7 @@ import pytest
 from pipelines.lake import storage_objects
 from pipelines.lake.storage import StorageError
 from pipelines.lake.storage_bucket import Bucket, ChangedError
-from pipelines.lake.storage_objects import ObjectStorage, RangedFile
+from pipelines.lake.storage_objects import ObjectStorage
 
 NewStorage = Callable[..., ObjectStorage]
 
@@ -171,20 +171,3 @@ def test_the_temporary_folder_is_named_when_it_is_full(
     monkeypatch.setattr(storage_objects.tempfile, "TemporaryFile", full)
     with pytest.raises(StorageError, match=r"No space left on device.*TMPDIR"), new_storage().draft("a/x"):
         pass
-
-
-def test_a_ranged_file_is_a_file() -> None:
-    content = bytes(range(100))
-    asked: list[tuple[int, int]] = []
-
-    def get_range(start: int, length: int) -> bytes:
-        asked.append((start, length))
-        return content[start : start + length]
-
-    file = RangedFile(len(content), get_range)
-    assert file.read(3) == b"\x00\x01\x02"
-    assert (file.seek(-2, os.SEEK_END), file.read()) == (98, b"\x62\x63")
-    assert (file.seek(200), file.read(5)) == (200, b"")
-    assert (file.seek(10), file.seek(5, os.SEEK_CUR), file.read(1)) == (10, 15, b"\x0f")
-    assert asked[0] == (0, 3)
-    assert all(length > 0 for _, length in asked)

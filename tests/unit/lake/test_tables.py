@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from pipelines.lake import partitions, storage_objects
+from pipelines.lake import partitions, ranged_file, storage_objects
 from pipelines.lake.gate import ColumnsError
 from pipelines.lake.manifests import SCHEMA_VERSION, LakeVersionError
 from pipelines.lake.storage import LakeError
@@ -245,7 +245,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every partition of several row groups, too long to be fetched from a store at once."""
     monkeypatch.setattr(partitions, "BATCH_BYTES", 2_000)
     monkeypatch.setattr(storage_objects, "_AT_ONCE_BYTES", 1)
-    monkeypatch.setattr(storage_objects, "_BUFFER_BYTES", 64)
+    monkeypatch.setattr(ranged_file, "BUFFER_BYTES", 64)
 
 
 @pytest.mark.usefixtures("small_batches")
