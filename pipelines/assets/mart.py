@@ -6,10 +6,12 @@ What a station does is in `refreshing`.
 from collections.abc import Iterator
 
 import dagster as dg
+import polars as pl
 
 from pipelines.assets.hosts import observation_of_changes
 from pipelines.assets.pictures import plots
 from pipelines.assets.tables import asset_spec, materialized, structure_result, structure_spec
+from pipelines.lake.gate import ColumnsError
 from pipelines.refreshing import answers
 from pipelines.refreshing.answers import Station
 from pipelines.refreshing.stations import READ_SPECIFICATIONS, STATIONS
@@ -26,7 +28,7 @@ def _asset(station: Station) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]
     ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
         with workshop.exclusive():
-            facts_before = workshop.lake.read("core.spec_facts") if station.name == READ_SPECIFICATIONS else None
+            facts_before = _facts_before(workshop) if station.name == READ_SPECIFICATIONS else None
             for name, manifest in answers.bring_up_to_date(workshop, station).items():
                 yield materialized(name, manifest, **plots(workshop.lake, name))
                 yield structure_result(workshop.lake, name, manifest)
@@ -36,6 +38,13 @@ def _asset(station: Station) -> dg.AssetsDefinition:
                     context.log_event(observation)
 
     return run_station
+
+
+def _facts_before(workshop: Workshop) -> pl.DataFrame | None:
+    try:
+        return workshop.lake.read("core.spec_facts")
+    except ColumnsError:  # an older program's do not compare
+        return None
 
 
 MART_ASSETS = [_asset(station) for station in STATIONS]

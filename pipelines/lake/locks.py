@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -149,6 +149,8 @@ def _acquire(file: BinaryIO, path: Path, wait_seconds: float, on_wait: Callable[
 
 
 def _say(file: BinaryIO, content: bytes) -> None:
-    file.seek(0)
-    file.truncate()
-    file.write(content)
+    """Write a holder's name; on a full disk the lock is held without one."""
+    with suppress(OSError):
+        file.seek(0)
+        file.truncate()
+        file.write(content)

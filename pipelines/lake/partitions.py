@@ -41,6 +41,7 @@ class ParquetDraft:
             use_dictionary=[name for name, dtype in schema.items() if dtype != pl.Binary],
             write_statistics=[name for name, dtype in schema.items() if dtype != pl.Binary],
             store_schema=False,
+            write_page_checksum=True,
         )
 
     def append(self, frame: pl.DataFrame) -> None:

@@ -144,6 +144,33 @@ class Lake:
             rows.publish()
             self.storage.write(manifest_key, encode_manifest(manifest))
 
+    def carry_over(self, name: str, partition: str | None = None) -> bool:
+        """Write a partition of an older program again with today's columns; return whether it had others.
+
+        A column that is new is null, one that is gone is left out. For tables that nothing in the lake can rebuild.
+
+        Raises:
+            MissingPartitionError: the partition is not in the lake.
+            LakeVersionError: a newer program wrote it.
+            ColumnsError: a column is new that may not be null.
+        """
+        entry, manifest = table(name), self.manifest(name, partition)
+        names = entry.schema.column_names()
+        with self._open(entry, partition) as groups:
+            there = groups.schema_arrow.names
+            if there == names:
+                return False
+            columns = entry.schema.columns()
+            lacking = [column for column in names if column not in there and not columns[column].nullable]
+            if lacking:
+                raise self._other_columns(entry, partition, f"without {', '.join(lacking)}")
+            made, code = (manifest.inputs, manifest.code_version) if manifest else ({}, "")
+            with self.writer(name, partition, inputs=made, code_version=code) as pending:
+                for index in range(groups.num_row_groups):
+                    frame = _frame(groups.read_row_group(index, columns=[name for name in names if name in there]))
+                    pending.append(pl.concat([entry.schema.create_empty(), frame], how="diagonal"))
+        return True
+
     def manifest(self, name: str, partition: str | None = None) -> Manifest | None:
         """Return a partition's manifest, null where there is none or it is damaged.
 
@@ -264,19 +291,36 @@ class Lake:
             LakeError: the file is damaged.
         """
         entry = table(name)
-        key = _key(entry, partition)
         self.manifest(name, partition)
+        with self._open(entry, partition) as groups:
+            if groups.schema_arrow.names != entry.schema.column_names():
+                raise self._other_columns(entry, partition, f"with other columns than {name} has now")
+            yield groups
+
+    @contextmanager
+    def _open(self, entry: Table, partition: str | None) -> Iterator[pq.ParquetFile]:
+        key = _key(entry, partition)
         with ExitStack() as stack:
             try:
-                groups = pq.ParquetFile(stack.enter_context(self.storage.open(key)))
+                file = stack.enter_context(self.storage.open(key))
             except MissingObjectError:
                 raise self._missing(entry, partition) from None
-            except pa.ArrowException as error:
-                raise LakeError(f"{self.storage.url(key)}: not a whole Parquet file: {error}") from error
-            if groups.schema_arrow.names != entry.schema.column_names():
-                place = self.storage.url(key)
-                raise ColumnsError(f"{place}: written with other columns than {name} has now; a refresh rebuilds it")
-            yield groups
+            try:
+                yield pq.ParquetFile(file, page_checksum_verification=True)
+            except (pa.ArrowException, OSError) as error:
+                if getattr(error, "errno", None) is not None:
+                    raise
+                raise self._damaged(entry, partition, error) from error
+
+    def _damaged(self, entry: Table, partition: str | None, error: Exception) -> LakeError:
+        place = self.storage.url(_key(entry, partition))
+        return LakeError(f"{place}: not a whole Parquet file: {error}; remove it, and a refresh makes it again")
+
+    def _other_columns(self, entry: Table, partition: str | None, how: str) -> ColumnsError:
+        rebuilds = "a refresh rebuilds it"
+        if entry.layer == "raw":
+            rebuilds = f"remove it, and a refresh with --{'from PATH' if entry.by_round else 'live'} reads it anew"
+        return ColumnsError(f"{self.storage.url(_key(entry, partition))}: written {how}; {rebuilds}")
 
     def read_quarantine(self, name: str, partition: str | None = None) -> pl.DataFrame:
         """Return the rows that broke a rule: `rule`, `column` (null for a rule on the row), `row` as JSON text."""

@@ -34,8 +34,11 @@ class RoundInput(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_here(self) -> bool:
-        """Whether it is a path that can still be read."""
-        return bool(self.path) and self.place.exists()
+        """Whether it is a path that can still be reached."""
+        try:
+            return bool(self.path) and self.place.exists()
+        except OSError:
+            return False
 
 
 def remember(lake: Lake, entry: RoundInput) -> None:

@@ -12,6 +12,7 @@ from pipelines.lake.locks import Holder, refresh_lock
 from pipelines.lake.tables import Lake
 from pipelines.quality.apart import SUITES
 from pipelines.refreshing.live import LiveSources
+from pipelines.refreshing.migration import carry_over
 from pipelines.settings import Settings
 from pipelines.snapshot import Snapshot
 
@@ -27,9 +28,9 @@ class Workshop:
         """The hosts, while a live refresh lasts; without one no refresh asks any."""
         self.only_stale = False
         """Whether stations keep what they would make again: in a refresh; a rerun by hand does the work."""
-
         self.spread: Spread = one_by_one
         """Works off the parts of a large round."""
+
     @cached_property
     def lake(self) -> Lake:
         """Return the lake of the settings."""
@@ -49,8 +50,10 @@ class Workshop:
 
         Raises:
             LockedError: another process still holds it after the time that the settings allow.
+            LakeVersionError: a newer program wrote the lake.
         """
         with refresh_lock(self.lake.storage, self.settings.lock, self.settings.lock_seconds, on_wait):
+            carry_over(self.lake)
             self.only_stale = True
             try:
                 yield

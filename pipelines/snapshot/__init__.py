@@ -75,9 +75,13 @@ class Snapshot:
         if not path.exists():
             return About(schema_version=SCHEMA_VERSION, made_by="", rounds=[], tables={})
         try:
-            return msgspec.json.decode(path.read_bytes(), type=About)
+            about = msgspec.json.decode(path.read_bytes(), type=About)
         except (OSError, msgspec.DecodeError) as error:
             raise SnapshotError(f"{path}: expected the description of a snapshot, found {error}") from error
+        if about.schema_version > SCHEMA_VERSION:
+            expected = f"schema version {SCHEMA_VERSION} or older, found {about.schema_version}"
+            raise SnapshotError(f"{path}: expected {expected}: update this program (made by {about.made_by})")
+        return about
 
     def rounds(self) -> list[str]:
         """Return the rounds, in the order of the description."""
@@ -105,4 +109,9 @@ class Snapshot:
         if expected is None or found != expected.sha256:
             stated = expected.sha256 if expected else "no such table"
             raise SnapshotError(f"{path}: expected SHA-256 {stated} as in {ABOUT}, found {found}")
-        return pl.read_parquet(content).filter(pl.col("round") == round_name)
+        frame = pl.read_parquet(content)
+        missing = [name for name in TABLES[table].schema.column_names() if name not in frame.columns]
+        if missing:
+            done = "write it again with `rackrecon snapshot`, or read the round with `rackrecon refresh --from PATH`"
+            raise SnapshotError(f"{path}: an older program wrote it, without {', '.join(missing)}: {done}")
+        return frame.filter(pl.col("round") == round_name)

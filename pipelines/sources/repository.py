@@ -120,13 +120,15 @@ def open_repository(path: Path, limits: Limits) -> Repository:
     Raises:
         SourceError: it is neither, or it does not tell its round.
     """
-    if path.is_dir():
-        return _open_folder(path, limits)
-    if path.is_file():
-        return _open_tarball(path, limits)
-    raise SourceError(
-        str(path), None, "a tarball or a checkout folder", "something else" if path.exists() else "nothing"
-    )
+    try:
+        if path.is_dir():
+            return _open_folder(path, limits)
+        if path.is_file():
+            return _open_tarball(path, limits)
+        found = "something else" if path.exists() else "nothing"
+    except OSError as error:
+        raise SourceError(str(path), None, "a path that can be reached", str(error.strerror)) from error
+    raise SourceError(str(path), None, "a tarball or a checkout folder", found)
 
 
 def open_tarball_stream(
