@@ -1,7 +1,8 @@
 """Rate and peak memory of the planning search, in a process of its own: `python -m tests.bench.planning`.
 
 Every candidate counted has had its memory verdict, its traffic on both tiers, its step time and its time to train
-computed; nothing is left out by reasoning. The rate is over the whole search, the parts that many candidates share included.
+computed; nothing is left out by reasoning. The rate is over the whole search, the parts that many candidates share
+included.
 """
 
 from __future__ import annotations
