@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+import polars as pl
+
+from pipelines.lake.gate import ColumnsError
 from pipelines.publishing.age import newest
 from pipelines.quality.apart import SUITES
 from pipelines.refreshing import answers, rounds
@@ -26,6 +29,7 @@ Tell = Callable[[str], None]
 ANSWERS = "answers"
 """Name of the part that is all of `mart` and the warehouse."""
 
+from pipelines.schemas import table
 SPECIFICATIONS = "specifications"
 """Name of the part that is all watched pages."""
 
@@ -121,13 +125,13 @@ def known_rounds(workshop: Workshop) -> list[str]:
 
 def listed_rounds(workshop: Workshop) -> list[str]:
     """Return the rounds that their publisher listed when it was last asked, those that were not fetched among them."""
-    return workshop.lake.read("core.known_rounds")["round"].sort().to_list()
+    return _rows(workshop, "core.known_rounds")["round"].sort().to_list()
 
 
 def last_read(workshop: Workshop) -> str | None:
     """Return when the bytes of the newest round that is known were read, None where none is."""
     times = {entry.round: entry.read_at for entry in workshop.snapshot.about().rounds}
-    times |= dict(workshop.lake.read("core.sources").select("round", "retrieved_at").iter_rows())
+    times |= dict(_rows(workshop, "core.sources").select("round", "retrieved_at").iter_rows())
     newest_round = newest(times, "training")
     return times[newest_round] if newest_round else None
 
@@ -148,6 +152,14 @@ def _open_all(workshop: Workshop, paths: Sequence[Path], report: Report) -> dict
 
 
 def _discover(
+def _rows(workshop: Workshop, name: str) -> pl.DataFrame:
+    """Return a table's rows; those of an older program are not known before a refresh has carried them over."""
+    try:
+        return workshop.lake.read(name)
+    except ColumnsError:
+        return table(name).schema.create_empty()
+
+
     workshop: Workshop, live: LiveSources, only: Sequence[str], report: Report, tell: Tell
 ) -> dict[str, RoundInput]:
     """Return the rounds that the publisher lists and that are wanted, each at its commit."""
