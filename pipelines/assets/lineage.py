@@ -45,6 +45,20 @@ def column_lineage(name: str, reads: tuple[str, ...]) -> dg.TableColumnLineage:
     return dg.TableColumnLineage({column: deps for column, deps in found.items() if deps})
 
 
+def lineage_table(lineage: dg.TableColumnLineage) -> dg.TableMetadataValue:
+    """Return the same as a table to read: the UI of Dagster's open edition draws no lineage of columns."""
+    rows = [
+        {"column": column, "made_from": ", ".join(_told(dep) for dep in deps)}
+        for column, deps in lineage.deps_by_column.items()
+    ]
+    columns = [dg.TableColumn("column", "string"), dg.TableColumn("made_from", "string")]
+    return dg.MetadataValue.table([dg.TableRecord(row) for row in rows], schema=dg.TableSchema(columns))
+
+
+def _told(dep: dg.TableColumnDep) -> str:
+    return f"{'.'.join(dep.asset_key.path)}.{dep.column_name}"
+
+
 def _deps(name: str, column: str, reads: tuple[str, ...]) -> list[dg.TableColumnDep]:
     told = _MADE_FROM.get((name, column))
     if told is not None:

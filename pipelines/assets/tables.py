@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import dataframely as dy
 
-from pipelines.assets.lineage import column_lineage, tables_read
+from pipelines.assets.lineage import column_lineage, lineage_table, tables_read
 from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake
 from pipelines.publishing.age import MONTHS
@@ -76,17 +76,19 @@ def column_schema(entry: Table) -> dg.TableSchema:
 
 def materialized(name: str, manifest: Manifest, **more: Any) -> dg.MaterializeResult[None]:
     """Return what Dagster keeps of a partition that was written."""
+    lineage = column_lineage(name, tables_read(manifest.inputs))
     return dg.MaterializeResult(
         asset_key=asset_key(name),
         metadata={
             "dagster/row_count": manifest.rows,
-            "dagster/column_lineage": column_lineage(name, tables_read(manifest.inputs)),
+            "dagster/column_lineage": lineage,
             "size_bytes": manifest.size_bytes,
             "rows_in_quarantine": manifest.quarantined_rows,
             "sha256": manifest.sha256,
             "inputs": dg.MetadataValue.json(manifest.inputs),
             "written_at": manifest.written_at,
             **more,
+            "columns_made_from": lineage_table(lineage),
         },
     )
 

@@ -10,7 +10,7 @@ import vl_convert
 from pipelines.publishing.report.charts.scores import predicted_against_reported
 
 _WIDTH = 720
-_SCALE = 1.5
+_SCALE = 1.0
 
 
 def predicted_against_reported_png(runs: pl.DataFrame) -> bytes | None:

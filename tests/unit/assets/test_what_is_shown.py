@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from pipelines.assets.checks import _rows_metadata
-from pipelines.assets.lineage import _MADE_FROM, column_lineage, tables_read
+from pipelines.assets.lineage import _MADE_FROM, column_lineage, lineage_table, tables_read
 from pipelines.assets.pictures import plots
 from pipelines.assets.tables import CALENDAR_OF_ROUNDS, asset_spec
 from pipelines.lake.tables import Lake
@@ -32,13 +32,16 @@ def test_a_column_is_traced_to_what_its_station_read() -> None:
         ["core.runs/training-v5.0", "core.runs/training-v5.1", "mart.runs/all", "core.scaling_factors/x"]
     )
     assert reads == ("core.runs", "mart.runs", "core.scaling_factors")
-    deps = column_lineage("mart.results", reads).deps_by_column
+    lineage = column_lineage("mart.results", reads)
+    deps = lineage.deps_by_column
     assert [(dep.asset_key.to_user_string(), dep.column_name) for dep in deps["score_minutes"]] == [
         ("core/scaling_factors", "rcp_factor"),
         ("mart/runs", "raw_minutes"),
     ]
     assert ("core/runs", "round") in [(dep.asset_key.to_user_string(), dep.column_name) for dep in deps["round"]]
     assert "no_score_reason" not in deps
+    told = {str(row.data["column"]): row.data["made_from"] for row in lineage_table(lineage).records}
+    assert told["score_minutes"] == "core.scaling_factors.rcp_factor, mart.runs.raw_minutes"
     assert tables_read(["snapshot", "raw.files"]) == ("raw.files",)
 
 
