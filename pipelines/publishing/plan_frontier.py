@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -28,11 +29,15 @@ COLUMNS = {
 }
 """Columns of a frontier's rows."""
 
+ROWS_SHOWN = 30
+"""Most rows that a person is shown."""
+
 
 def frontier_frame(points: Sequence[FrontierPoint]) -> pl.DataFrame:
     """Return a row for each point, the smallest first."""
     rows = [{**asdict(point.cluster), "computer_kilowatts": point.computer_kilowatts} for point in points]
-    return pl.DataFrame([{name: row[name] for name in COLUMNS} for row in rows], schema=COLUMNS)
+    frame = pl.DataFrame([{name: row[name] for name in COLUMNS} for row in rows], schema=COLUMNS)
+    return frame.sort("racks", "accelerators", "minutes", "layout")
 
 
 def frontier_as_json(points: Sequence[FrontierPoint], provenance: Provenance) -> dict[str, Any]:
@@ -42,17 +47,17 @@ def frontier_as_json(points: Sequence[FrontierPoint], provenance: Provenance) ->
 
 
 def frontier_rows(points: Sequence[FrontierPoint]) -> Rows:
-    """Return what of each point a reader looks at first."""
+    """Return what of the shown points a reader looks at first."""
     rows = tuple(
         (
-            f"{point.cluster.racks:,}",
-            f"{point.cluster.accelerators:,}",
-            duration(point.cluster.minutes),
-            "-" if point.computer_kilowatts is None else f"{point.computer_kilowatts / 1000:,.3g}",
-            point.cluster.layout,
-            f"{point.cluster.global_batch_size:,}",
+            f"{row['racks']:,}",
+            f"{row['accelerators']:,}",
+            duration(row["minutes"]),
+            "-" if row["computer_kilowatts"] is None else f"{row['computer_kilowatts'] / 1000:,.3g}",
+            row["layout"],
+            f"{row['global_batch_size']:,}",
         )
-        for point in points
+        for row in _shown(points).iter_rows(named=True)
     )
     columns = ("racks", "accelerators", "time", "MW", "layout", "batch")
     return Rows(columns, rows, ("racks", "accelerators", "time", "MW", "batch"))
@@ -60,10 +65,28 @@ def frontier_rows(points: Sequence[FrontierPoint]) -> Rows:
 
 def frontier_said(points: Sequence[FrontierPoint]) -> str:
     """Return what the rows are."""
-    if not points:
+    frame = frontier_frame(points)
+    if frame.is_empty():
         return "No plan fits."
-    first, last = points[0].cluster, points[-1].cluster
+    first, last = frame.row(0, named=True), frame.row(-1, named=True)
+    shown = _shown(points).height
+    thinned = "" if shown == frame.height else f" {shown} of them stand below; --format csv and json give all."
     return (
-        f"{len(points):,} plans that no other beats on time, accelerators and power at once: from {first.racks:,} "
-        f"racks in {duration(first.minutes)} to {last.racks:,} racks in {duration(last.minutes)}."
+        f"{frame.height:,} plans that no other beats on time, accelerators and power at once, from "
+        f"{_racks(first['racks'])} in {duration(first['minutes'])} to {_racks(last['racks'])} in "
+        f"{duration(last['minutes'])}.{thinned}"
     )
+
+
+def _racks(count: int) -> str:
+    return f"{count:,} rack{'' if count == 1 else 's'}"
+
+
+def _shown(points: Sequence[FrontierPoint]) -> pl.DataFrame:
+    """Return the fastest point of each number of racks, at even ratios of them where there are too many to read."""
+    fastest = frontier_frame(points).sort("racks", "minutes").unique("racks", keep="first", maintain_order=True)
+    if fastest.height <= ROWS_SHOWN:
+        return fastest
+    least, most = math.log(fastest["racks"][0]), math.log(fastest["racks"][-1])
+    place = ((pl.col("racks").log() - least) / (most - least) * (ROWS_SHOWN - 1)).round()
+    return fastest.with_columns(place=place).unique("place", keep="first", maintain_order=True).drop("place")

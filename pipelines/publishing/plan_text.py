@@ -37,8 +37,8 @@ def comparison_as_text(comparison: Comparison, provenance: Provenance) -> str:
     lines: list[str] = []
     for letter, answer in (("A", comparison.first), ("B", comparison.second)):
         lines += [*_extrapolations(answer, f"{letter}, "), *_wrapped(f"{letter}  {headline(answer)}", "   ")]
-        lines += _wrapped(derived(answer), "   ", "   ")
-    lines += ["", *_table(comparison_rows(comparison))]
+        lines += [*_wrapped(derived(answer), "   ", "   "), ""]
+    lines += _table(comparison_rows(comparison))
     return "\n".join([*lines, *_end(provenance)]) + "\n"
 
 
@@ -59,7 +59,7 @@ def comparison_rows(comparison: Comparison) -> Rows:
 
 
 def _figure(row: ComparisonRow) -> str:
-    name = row.figure.replace("_kilowatts", "_power").replace("_", " ").replace("nic ", "NIC ")
+    name = row.figure.replace("computer_kilowatts_high", "rated_power").replace("_", " ").replace("nic ", "NIC ")
     return f"{name}, {row.unit}" if row.unit in ("GB/s", "kW") else name
 
 

@@ -212,11 +212,12 @@ def _time_range(answer: Answer) -> str:
 
 
 def _network(answer: Answer) -> Part:
-    network = answer.network
+    network, ratio = answer.network, answer.inputs.oversubscription
+    shared = "" if ratio == 1 else f" and between leaves {network.available_gigabytes_per_second / ratio:.6g}"
     told = (
         f"{words(network.verdict)}: needs {network.needed_gigabytes_per_second:.1f} GB/s an accelerator "
         f"({network.needed_low_gigabytes_per_second:.1f} to {network.needed_high_gigabytes_per_second:.1f}), has "
-        f"{network.available_gigabytes_per_second:.6g}"
+        f"{network.available_gigabytes_per_second:.6g}{shared}"
     )
     sent = (
         f"An accelerator sends {network.scale_out_bytes / 1e9:,.2f} GB a step through its NIC, "

@@ -13,12 +13,12 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from pipelines.publishing.notice import TRADEMARK
-from pipelines.publishing.plan_frontier import COLUMNS, frontier_as_json, frontier_frame
+from pipelines.publishing.plan_frontier import COLUMNS, ROWS_SHOWN, frontier_as_json, frontier_frame
 from pipelines.publishing.plan_json import answer_as_json, comparison_as_json, field_names, plan_as_json
 from pipelines.publishing.plan_page import comparison_as_html, frontier_as_html, plan_as_html
 from pipelines.publishing.plan_text import WIDTH, comparison_as_text, frontier_as_text, plan_as_text
 from pipelines.publishing.plan_words import duration, durations, headline, parts
-from pipelines.reconciling.planning_answers import Answer
+from pipelines.reconciling.planning_answers import Answer, FrontierPoint
 from tests.unit.publishing.plan_sample import ANSWER, CLUSTER, COMPARISON, POINTS, PROVENANCE
 
 HOSTILE = "</style></script><img src=x onerror=alert(1)>\"&'"
@@ -219,6 +219,26 @@ def test_a_frontier_as_rows() -> None:
     told = frontier_as_json(POINTS, PROVENANCE)
     assert told["points"] == frame.to_dicts()
     assert told["trademark"] == TRADEMARK
+
+
+def points_of(*sizes: tuple[int, float]) -> tuple[FrontierPoint, ...]:
+    return tuple(
+        FrontierPoint(cluster=replace(CLUSTER, racks=racks, minutes=minutes), computer_kilowatts=132.0 * racks)
+        for racks, minutes in sizes
+    )
+
+
+def test_many_points_are_thinned_for_people_only() -> None:
+    points = points_of(*((racks, 1000 / racks) for racks in range(200, 0, -1)), (7, 900.0))
+    assert frontier_frame(points)["racks"].to_list() == sorted([7, *range(1, 201)])
+    text = frontier_as_text(points, PROVENANCE)
+    assert text.startswith("201 plans that no other beats on time, accelerators and power at once, from 1\nrack in")
+    shown = [int(line.split()[0]) for line in text.splitlines() if "tp4-cp2" in line]
+    assert 20 <= len(shown) <= ROWS_SHOWN
+    assert (shown[0], shown[-1]) == (1, 200)
+    assert shown == sorted(set(shown))
+    assert "900.0 minutes" not in text, "a slower plan on as many racks is not shown"
+    assert f"{len(shown)} of them stand below; --format csv and json give all." in " ".join(text.split())
 
 
 def test_a_frontier_in_words() -> None:
