@@ -21,6 +21,7 @@ from pipelines.refreshing.publishing import is_published
 from pipelines.refreshing.round_inputs import RoundInput, forget, recall, remember
 from pipelines.refreshing.stations import STATIONS
 from pipelines.refreshing.workshop import Workshop
+from pipelines.schemas import table
 from pipelines.sources.errors import SourceError
 from pipelines.sources.repository import Repository, open_repository
 
@@ -29,7 +30,6 @@ Tell = Callable[[str], None]
 ANSWERS = "answers"
 """Name of the part that is all of `mart` and the warehouse."""
 
-from pipelines.schemas import table
 SPECIFICATIONS = "specifications"
 """Name of the part that is all watched pages."""
 
@@ -151,7 +151,6 @@ def _open_all(workshop: Workshop, paths: Sequence[Path], report: Report) -> dict
     return opened
 
 
-def _discover(
 def _rows(workshop: Workshop, name: str) -> pl.DataFrame:
     """Return a table's rows; those of an older program are not known before a refresh has carried them over."""
     try:
@@ -160,6 +159,7 @@ def _rows(workshop: Workshop, name: str) -> pl.DataFrame:
         return table(name).schema.create_empty()
 
 
+def _discover(
     workshop: Workshop, live: LiveSources, only: Sequence[str], report: Report, tell: Tell
 ) -> dict[str, RoundInput]:
     """Return the rounds that the publisher lists and that are wanted, each at its commit."""
