@@ -113,6 +113,12 @@ def _links(variable: str, text: str) -> bool:
     return text == "skip"
 
 
+def _pages(variable: str, text: str) -> bool:
+    if text not in ("due", "all"):
+        raise ConfigurationError(variable, "due or all", text)
+    return text == "all"
+
+
 def _address(variable: str, text: str) -> str:
     """Read the address of a host, with or without a path; only a loopback host may be asked without TLS."""
     try:
@@ -324,6 +330,16 @@ class Settings:
             "pipelines/sources/catalogue.toml",
             "The list of spec sheets that are fetched and watched",
             _path,
+        ),
+    ]
+    asks_every_page: Annotated[
+        bool,
+        Setting(
+            "RACKRECON_PAGES",
+            "due",
+            "due: a live refresh leaves a spec sheet alone that it asked for not long ago, by the sheet's cadence; "
+            "all: it asks for every one",
+            _pages,
         ),
     ]
     mirrors: Annotated[

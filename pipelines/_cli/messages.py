@@ -7,9 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from pipelines._cli.rows import visible
+
+if TYPE_CHECKING:
+    from pipelines._cli.terminal import ProgressLine
+    from pipelines.refreshing.estimates import Standing
 
 _INTERRUPTED = 130
 _SOURCE_ERRORS = {"SourceError", "SnapshotError"}
@@ -45,38 +49,40 @@ class Progress:
     """A line that is rewritten on a terminal, and plain lines elsewhere."""
 
     def __init__(self) -> None:
-        self._live = None
+        self._line: ProgressLine | None = None
+        self._standing: Standing | None = None
         if sys.stderr.isatty():
-            from rich.console import Console
+            from pipelines._cli.terminal import ProgressLine
 
-            self._live = Console(stderr=True, highlight=False).status("")
+            self._line = ProgressLine()
+            self._line.start()
 
     def __call__(self, message: str) -> None:
         """Say what is being done."""
-        if self._live is None:
-            say(message)
+        standing, self._standing = self._standing, None
+        if self._line is not None:
+            self._line.update(visible(message), standing)
         else:
-            self._live.update(visible(message).replace("[", r"\["))
+            say(f"{message} ({standing})" if standing else message)
 
-    def done(self, message: str) -> None:
-        """Say what was done; the line stays."""
-        if self._live is not None:
-            self._live.console.print(visible(message), markup=False)
-        else:
-            say(message)
+    def stand(self, standing: Standing) -> None:
+        """Tell with the next message how far it is and about how long it still takes."""
+        self._standing = standing
+
+    def stop(self) -> None:
+        """Take the line off the terminal."""
+        if self._line is not None:
+            self._line.stop()
 
 
 @contextmanager
 def progress() -> Iterator[Progress]:
     """Give a progress line and take it off the terminal at the end."""
     shown = Progress()
-    if shown._live is not None:
-        shown._live.start()
     try:
         yield shown
     finally:
-        if shown._live is not None:
-            shown._live.stop()
+        shown.stop()
 
 
 @contextmanager

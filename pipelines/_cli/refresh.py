@@ -41,7 +41,7 @@ def refresh_and_report(paths: Sequence[str], rounds: Sequence[str], *, is_live: 
         if is_live:
             stack.enter_context(workshop.asking_hosts(tell))
         runner = _RunnerWhenNeeded(workshop, stack)
-        report = refresh(workshop, [Path(path) for path in paths], rounds, runner, tell)
+        report = refresh(workshop, [Path(path) for path in paths], rounds, runner, tell, tell.stand)
     _print_parts(report)
     if any(part.name == ANSWERS and part.state != "failed" for part in report.parts):
         print("\n".join(headline(workshop.lake)))

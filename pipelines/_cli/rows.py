@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
     from rich.text import Text
+
+_LEAST_WIDTH = 16
+"""Characters that a column may be folded to; where a terminal is too narrow even so, rows are shown as records."""
+
+_GAP = 3
 
 
 class Format(StrEnum):
@@ -56,8 +62,19 @@ def _is_harmless(character: str) -> bool:
 
 
 def _write_table(frame: pl.DataFrame) -> None:
-    from rich import box
     from rich.console import Console
+
+    widths = _widths(frame)
+    natural = sum(widths) + _GAP * len(widths)
+    console = Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else natural)
+    if sum(min(width, _LEAST_WIDTH) for width in widths) + _GAP * len(widths) > console.width:
+        _print_records(console, frame)
+    else:
+        _print_table(console, frame)
+
+
+def _print_table(console: Console, frame: pl.DataFrame) -> None:
+    from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
@@ -65,17 +82,29 @@ def _write_table(frame: pl.DataFrame) -> None:
         table.add_column(_cell(name), justify="right" if dtype.is_numeric() else "left", overflow="fold")
     for row in frame.iter_rows():
         table.add_row(*(_cell(value) for value in row))
-    console = Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else _page_width(frame))
     console.print(table)
 
 
-def _page_width(frame: pl.DataFrame) -> int:
-    """Return a width at which nothing wraps: a pipe has no edge."""
-    longest = [
+def _print_records(console: Console, frame: pl.DataFrame) -> None:
+    """Print a row as a field a line: what a terminal is too narrow for as a table."""
+    from rich.table import Table
+
+    for number, row in enumerate(frame.iter_rows(), start=1):
+        console.rule(f"{number} of {frame.height}", align="left", characters="─", style="dim")
+        record = Table.grid(padding=(0, 2, 0, 0))
+        record.add_column(style="bold", no_wrap=True)
+        record.add_column(overflow="fold")
+        for name, value in zip(frame.columns, row, strict=True):
+            record.add_row(_cell(name), _cell(value))
+        console.print(record)
+
+
+def _widths(frame: pl.DataFrame) -> list[int]:
+    """Return the longest line of each column, its name's among them."""
+    return [
         max((len(line) for value in (name, *frame[name]) for line in _cell(value).plain.splitlines()), default=0)
         for name in frame.columns
     ]
-    return sum(longest) + 3 * len(longest)
 
 
 def _cell(value: object) -> Text:

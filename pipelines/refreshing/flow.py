@@ -16,6 +16,14 @@ from pipelines.lake.gate import ColumnsError
 from pipelines.publishing.age import newest
 from pipelines.quality.apart import SUITES
 from pipelines.refreshing import answers, rounds
+from pipelines.refreshing.estimates import (
+    ANSWERS_SECONDS,
+    ARCHIVE_SECONDS,
+    HOST_SECONDS,
+    SNAPSHOT_SECONDS,
+    Course,
+    Show,
+)
 from pipelines.refreshing.live import Discovered, LiveSources, record_known_rounds
 from pipelines.refreshing.publishing import is_published
 from pipelines.refreshing.round_inputs import RoundInput, forget, recall, remember
@@ -92,7 +100,14 @@ class Report:
         return all(part.state == "unchanged" for part in self.parts)
 
 
-def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runner: Runner, tell: Tell) -> Report:
+def refresh(
+    workshop: Workshop,
+    paths: Sequence[Path],
+    only: Sequence[str],
+    runner: Runner,
+    tell: Tell,
+    show: Show = lambda standing: None,
+) -> Report:
     """Bring the lake and the warehouse up to date and return what came of each part.
 
     Args:
@@ -101,20 +116,21 @@ def refresh(workshop: Workshop, paths: Sequence[Path], only: Sequence[str], runn
         only: Rounds to keep to; none means all.
         runner: Runs the assets.
         tell: Takes a line on what is being done.
+        show: Takes how far the refresh is, before the line on what is done next.
 
     Raises:
         RefreshError: two inputs are of one round, or there is no such round.
     """
-    report = Report()
+    report, course = Report(), Course(show)
     given = _open_all(workshop, paths, report)
     listed = _discover(workshop, workshop.live, only, report, tell) if workshop.live else {}
     wanted = _wanted(workshop, {**listed, **given}, only, with_snapshot=not paths)
     untried = [name for name in wanted if not any(part.name == name for part in report.parts)]
-    report.parts += _refresh_rounds(workshop, untried, {**listed, **given}, runner, tell)
+    report.parts += _refresh_rounds(workshop, untried, {**listed, **given}, runner, tell, course)
     if workshop.live and not only:
         report.parts += _refresh_sheets(workshop, workshop.live, runner, tell)
     if any(workshop.lake.partitions(name) for name in ("core.sources", "raw.sheets")):
-        report.parts.append(_refresh_answers(workshop, runner, tell))
+        report.parts.append(_refresh_answers(workshop, runner, tell, course))
     return report
 
 
@@ -136,6 +152,14 @@ def last_read(workshop: Workshop) -> str | None:
     return times[newest_round] if newest_round else None
 
 
+def _rows(workshop: Workshop, name: str) -> pl.DataFrame:
+    """Return a table's rows; those of an older program are not known before a refresh has carried them over."""
+    try:
+        return workshop.lake.read(name)
+    except ColumnsError:
+        return table(name).schema.create_empty()
+
+
 def _open_all(workshop: Workshop, paths: Sequence[Path], report: Report) -> dict[str, Repository]:
     opened: dict[str, Repository] = {}
     for path in paths:
@@ -149,14 +173,6 @@ def _open_all(workshop: Workshop, paths: Sequence[Path], report: Report) -> dict
             raise RefreshError(f"{first} and {path} both hold {repository.round}: name one of them")
         opened[repository.round] = repository
     return opened
-
-
-def _rows(workshop: Workshop, name: str) -> pl.DataFrame:
-    """Return a table's rows; those of an older program are not known before a refresh has carried them over."""
-    try:
-        return workshop.lake.read(name)
-    except ColumnsError:
-        return table(name).schema.create_empty()
 
 
 def _discover(
@@ -177,6 +193,8 @@ def _refresh_sheets(workshop: Workshop, live: LiveSources, runner: Runner, tell:
         fetched = live.fetch_sheets(workshop.lake, workshop.clock())
     except SourceError as error:
         return [Part(SPECIFICATIONS, "failed", str(error), is_source=True)]
+    if fetched.not_due:
+        tell(f"{fetched.not_due} watched pages were asked for not long ago (RACKRECON_PAGES=all asks for them too)")
     failed = [Part(error.source, "failed", str(error), is_source=True) for error in fetched.failures]
     if not fetched.changed:
         return [*failed, Part(SPECIFICATIONS, "unchanged")]
@@ -206,20 +224,28 @@ def _refresh_rounds(
     given: Mapping[str, Repository | RoundInput],
     runner: Runner,
     tell: Tell,
+    course: Course,
 ) -> list[Part]:
     """Run the assets of the rounds that are stale and return what came of each round."""
     before = {name: recall(workshop.lake, name) for name in round_names}
     parts = {name: _without_work(workshop, name, given.get(name), before[name]) for name in round_names}
+    stale = [name for name in round_names if parts[name] is None]
+    for name in stale:
+        course.expect(name, _seconds(workshop, name, given.get(name), before[name]))
+    if stale:
+        course.expect(ANSWERS, ANSWERS_SECONDS)
 
     def begun() -> Iterator[str]:
-        for name in [name for name in round_names if parts[name] is None]:
+        for name in stale:
             SUITES.start()
+            course.begin(name)
             tell(f"{name}: reading {_place(workshop, name, given.get(name), before[name])}")
             if name in given:
                 remember(workshop.lake, _input(given[name]))
             yield name
 
     for name, outcome in runner.run_rounds(begun()):
+        course.end(name)
         if outcome.reason is None:
             parts[name] = Part(name, "refreshed")
             continue
@@ -269,6 +295,16 @@ def _place(
     return "the lake's own files" if rounds.has_bytes(workshop.lake, round_name) else "the embedded snapshot"
 
 
+def _seconds(
+    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
+) -> float:
+    """Return about how long reading a round takes, by where it is read from."""
+    if isinstance(given, RoundInput):
+        return HOST_SECONDS
+    is_read = given is not None or (before is not None and before.is_here)
+    return ARCHIVE_SECONDS if is_read or rounds.has_bytes(workshop.lake, round_name) else SNAPSHOT_SECONDS
+
+
 def _put_back(workshop: Workshop, round_name: str, before: RoundInput | None) -> None:
     if before is None:
         forget(workshop.lake, round_name)
@@ -276,10 +312,12 @@ def _put_back(workshop: Workshop, round_name: str, before: RoundInput | None) ->
         remember(workshop.lake, before)
 
 
-def _refresh_answers(workshop: Workshop, runner: Runner, tell: Tell) -> Part:
+def _refresh_answers(workshop: Workshop, runner: Runner, tell: Tell, course: Course) -> Part:
     if all(answers.is_fresh(workshop.lake, station) for station in STATIONS) and is_published(workshop):
         return Part(ANSWERS, "unchanged")
     SUITES.start()
+    course.expect(ANSWERS, ANSWERS_SECONDS)
+    course.begin(ANSWERS)
     tell("scoring, reconciling and checking all rounds")
     outcome = runner.run_answers()
     if outcome.reason is None:

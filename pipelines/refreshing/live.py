@@ -24,7 +24,7 @@ from pipelines.sources.errors import SourceError
 from pipelines.sources.github import ListedRound, ResultsHost
 from pipelines.sources.http import Http, PausedError
 from pipelines.sources.repository import Repository
-from pipelines.sources.sheets import Catalogue, Fetched, fetch_sheets, read_catalogue
+from pipelines.sources.sheets import AskedBook, Catalogue, Fetched, fetch_sheets, read_catalogue
 
 if TYPE_CHECKING:
     from pipelines.refreshing.workshop import Workshop
@@ -118,13 +118,22 @@ class LiveSources:
             with attempt, host.tarball(repository, commit, self._settings.limits) as arriving:
                 store(arriving)
 
-    def fetch_sheets(self, lake: Lake, now: datetime) -> Fetched:
-        """Ask for every page of the catalogue.
+    def fetch_sheets(self, lake: Lake, now: datetime, *, every_page: bool = False) -> Fetched:
+        """Ask for the pages of the catalogue that are due.
+
+        Args:
+            lake: Which holds what was fetched before.
+            now: The time.
+            every_page: Whether to ask also for those that are not due, as a setting may say.
 
         Raises:
             SourceError: the catalogue cannot be read.
         """
-        return fetch_sheets(self.http, self.catalogue, lake.read("raw.sheets"), now)
+        book = AskedBook(self._settings.cache / "pages")
+        asked = {} if every_page or self._settings.asks_every_page else book.read()
+        fetched = fetch_sheets(self.http, self.catalogue, lake.read("raw.sheets"), now, asked)
+        book.write(fetched.asked)
+        return fetched
 
     def _is_wanted(self, round_name: str, only: Sequence[str]) -> bool:
         if only:
@@ -172,7 +181,7 @@ def take_in_from_hosts(workshop: Workshop) -> dict[str, Manifest]:
             found = live.discover([])
             record_known_rounds(lake, found, now)
             failures += list(found.failures.values())
-            fetched = live.fetch_sheets(lake, now)
+            fetched = live.fetch_sheets(lake, now, every_page=True)
             failures += [str(error) for error in fetched.failures]
         if fetched.changed or lake.manifest("raw.sheets") is None:
             lake.write("raw.sheets", fetched.sheets, inputs={}, code_version=sheets_version())

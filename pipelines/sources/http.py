@@ -368,6 +368,8 @@ def _inflated(
     inflator, total = zlib.decompressobj(31), 0
     for chunk in chunks:
         while chunk:
+            if inflator.eof:  # a gzip body may be several members, one after another
+                inflator = zlib.decompressobj(31)
             try:
                 piece = inflator.decompress(chunk, _CHUNK)
             except zlib.error as error:
@@ -376,7 +378,7 @@ def _inflated(
             if total > limit_bytes:
                 raise FetchError(address, None, f"at most {limit_bytes} bytes unpacked ({variable})", "more")
             yield piece
-            chunk = inflator.unconsumed_tail
+            chunk = inflator.unused_data or inflator.unconsumed_tail
     if not inflator.eof:
         raise PassingError(address, None, "a whole gzip body", "one that is cut off")
 

@@ -6,15 +6,16 @@ How a request is sent belongs in `http`; what a page says in `parsing.spec_sheet
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import polars as pl
 
+from pipelines.lake.storage import StorageError, open_storage
 from pipelines.parsing.spec_sheets.frames import READERS
 from pipelines.parsing.spec_sheets.sheet import Sheet
 from pipelines.schemas.raw import Sheets
@@ -23,6 +24,19 @@ from pipelines.sources.http import Http, Page, host_of
 
 Cadence = Literal["weekly", "monthly", "yearly"]
 TestedOn = Literal["real_file", "page_of_that_shape"]
+
+LEFT_ALONE: dict[Cadence, timedelta] = {
+    "weekly": timedelta(days=1),
+    "monthly": timedelta(days=6),
+    "yearly": timedelta(days=27),
+}
+"""How long a page is not asked for again: a fraction of its cadence, since the change to see is the one nobody told of.
+
+A little under a week and four weeks, so that a weekly refresh that starts a minute early finds its pages due.
+"""
+
+
+_ASKED_FILE = "asked.json"
 
 
 class Catalogued(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,7 +50,7 @@ class Catalogued(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     publisher: str
     publisher_kind: Literal["vendor", "third_party"]
     cadence: Cadence
-    """How often its publisher is known to change it."""
+    """How often its publisher is known to change it; it is asked for more often than that (`LEFT_ALONE`)."""
     subjects: list[str]
     """Parts and platforms that it is about; empty for a list of many."""
     tested_on: TestedOn
@@ -70,7 +84,18 @@ class Catalogue:
     @property
     def hosts(self) -> set[str]:
         """Return the hosts that are asked."""
-        return {host_of(address) for source in self.sources for _, address in source.pages()}
+        return {host_of(address) for _, _, address in self.pages()}
+
+    def pages(self) -> Iterator[tuple[Catalogued, str, str]]:
+        """Give every page: its source, its file name (blank for a page that stands alone) and its address."""
+        return ((source, file, address) for source in self.sources for file, address in source.pages())
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """When a page was last asked for, and what it was then."""
+
+    at: datetime
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -83,6 +108,28 @@ class Fetched:
     """Pages with other bytes than before, new ones among them."""
     failures: list[SourceError]
     """What could not be fetched; the versions that were held stand."""
+    asked: dict[str, Asked]
+    """Every page that was ever asked for with success, by address."""
+    not_due: int
+    """Pages that were left alone this time."""
+
+
+class AskedBook:
+    """Keeps when each page was last asked for, so that the next process knows it; a lost or damaged one is empty."""
+
+    def __init__(self, folder: Path) -> None:
+        self._storage = open_storage(str(folder))
+
+    def read(self) -> dict[str, Asked]:
+        """Return what is known, by address."""
+        try:
+            return msgspec.json.decode(self._storage.read(_ASKED_FILE), type=dict[str, Asked])
+        except (StorageError, msgspec.DecodeError):
+            return {}
+
+    def write(self, asked: Mapping[str, Asked]) -> None:
+        """Keep it in place of what was known."""
+        self._storage.write(_ASKED_FILE, msgspec.json.encode(dict(sorted(asked.items()))))
 
 
 def read_catalogue(path: Path) -> Catalogue:
@@ -109,37 +156,51 @@ def read_catalogue(path: Path) -> Catalogue:
     return Catalogue(str(path), sources)
 
 
-def fetch_sheets(http: Http, catalogue: Catalogue, held: pl.DataFrame, now: datetime) -> Fetched:
-    """Ask for every page of the catalogue, on the condition that it changed.
+def fetch_sheets(
+    http: Http, catalogue: Catalogue, held: pl.DataFrame, now: datetime, asked: Mapping[str, Asked]
+) -> Fetched:
+    """Ask for every page of the catalogue that is due, on the condition that it changed.
 
     Args:
         http: Sends the requests; it must be allowed to ask the catalogue's hosts.
         catalogue: What to ask for.
         held: Rows of `raw.sheets`.
         now: The time that new bytes are said to be read at.
+        asked: When each page was last asked for, by address; a page that is not in it is due.
     """
     rows = {(row["source"], row["path"], row["sha256"]): row for row in held.iter_rows(named=True)}
     standing = {(row["source"], row["path"]): row for row in current(held).iter_rows(named=True)}
-    changed, failures = [], []
-    for entry in catalogue.sources:
-        for path, address in entry.pages():
-            try:
-                page = http.get(address)
-            except SourceError as error:
-                failures.append(error)
-                continue
-            key = (entry.source, path, page.sha256)
-            before = standing.get((entry.source, path))
-            is_standing = before is not None and before["sha256"] == page.sha256
-            row = _row(entry, path, page, before if is_standing else rows.get(key), now, is_standing=is_standing)
-            if row != before:
-                changed.append(f"{entry.source} {path}".strip())
-                if before is not None:
-                    rows[entry.source, path, before["sha256"]] = {**before, "is_current": False}
-                rows[key] = row
+    changed, failures, not_due, answered = [], [], 0, dict(asked)
+    for entry, path, address in catalogue.pages():
+        before = standing.get((entry.source, path))
+        if before is not None and not _is_due(entry, before, address, asked.get(address), now):
+            not_due += 1
+            continue
+        try:
+            page = http.get(address)
+        except SourceError as error:
+            failures.append(error)
+            continue
+        answered[address] = Asked(now, page.sha256)
+        key = (entry.source, path, page.sha256)
+        is_standing = before is not None and before["sha256"] == page.sha256
+        row = _row(entry, path, page, before if is_standing else rows.get(key), now, is_standing=is_standing)
+        if row != before:
+            changed.append(f"{entry.source} {path}".strip())
+            if before is not None:
+                rows[entry.source, path, before["sha256"]] = {**before, "is_current": False}
+            rows[key] = row
     schema = Sheets.create_empty().schema
-    frame = pl.DataFrame(list(rows.values()), schema=schema, orient="row")
-    return Fetched(frame.sort(Sheets.primary_key()), changed, failures)
+    frame = pl.DataFrame(list(rows.values()), schema=schema, orient="row").sort(Sheets.primary_key())
+    return Fetched(frame, changed, failures, answered, not_due)
+
+
+def _is_due(entry: Catalogued, standing: Mapping[str, Any], address: str, last: Asked | None, now: datetime) -> bool:
+    """Return whether a page is to be asked for: its time has come, or the lake does not hold what it was last time."""
+    is_held_so = {"address": address, **_described(entry)}.items() <= standing.items()
+    if last is None or last.sha256 != standing["sha256"] or not is_held_so:
+        return True
+    return not timedelta(0) <= now - last.at < LEFT_ALONE[entry.cadence]
 
 
 def current(sheets: pl.DataFrame) -> pl.DataFrame:
@@ -178,6 +239,19 @@ def _row(
         "path": path,
         "sha256": page.sha256,
         "address": page.address,
+        **_described(entry),
+        "media_type": before["media_type"] if before else page.media_type or None,
+        "size_bytes": len(page.content),
+        "content": page.content,
+        "is_current": True,
+        "first_retrieved_at": before["first_retrieved_at"] if before else moment,
+        "retrieved_at": before["retrieved_at"] if before and is_standing else moment,
+    }
+
+
+def _described(entry: Catalogued) -> dict[str, Any]:
+    """Return what the catalogue says of a source, as `raw.sheets` has it."""
+    return {
         "form": entry.form,
         "publisher": entry.publisher,
         "publisher_kind": entry.publisher_kind,
@@ -185,10 +259,4 @@ def _row(
         "confidence": entry.confidence,
         "subject": entry.subject,
         "names": msgspec.json.encode(entry.names, order="sorted").decode(),
-        "media_type": before["media_type"] if before else page.media_type or None,
-        "size_bytes": len(page.content),
-        "content": page.content,
-        "is_current": True,
-        "first_retrieved_at": before["first_retrieved_at"] if before else moment,
-        "retrieved_at": before["retrieved_at"] if before and is_standing else moment,
     }

@@ -100,9 +100,10 @@ def on_host(host: Host, data: Path) -> dict[str, str]:
         "RACKRECON_RESULTS_API": host.address,
         "RACKRECON_RESULTS_ARCHIVES": host.address,
         "RACKRECON_RETRY_SECONDS": "0.01",
-        "RACKRECON_HTTP_SECONDS": "2",
+        "RACKRECON_HTTP_SECONDS": "60",
         "RACKRECON_WAIT_SECONDS": "3",
         "RACKRECON_CONTACT": "https://example.org/rackrecon",
+        "RACKRECON_PAGES": "all",
     }
 
 

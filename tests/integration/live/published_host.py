@@ -19,6 +19,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,8 @@ class Handler(BaseHTTPRequestHandler):
         """Answer as planned: a status with headers and a body, or a fault amid the usual body."""
         fault = plan.get("fault")
         if fault is None:
-            self.whole(plan["status"], plan.get("body", "").encode(), plan.get("headers"))
+            body = bytes.fromhex(plan["hex"]) if "hex" in plan else plan.get("body", "").encode()
+            self.whole(plan["status"], body, plan.get("headers"))
         elif fault == "bomb":
             zeros = gzip.compress(bytes(16 << 20))
             headers = {"Content-Type": "text/html", "Content-Encoding": "gzip"} if plan.get("coded") else {}
@@ -162,7 +164,9 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(sent)
             self.wfile.flush()
             if fault == "stall":
-                time.sleep(plan["seconds"])
+                self.connection.settimeout(plan.get("seconds"))
+                with suppress(TimeoutError):
+                    self.connection.recv(1)  # nothing comes, until the client hangs up
             self.close_connection = True
 
     def usual_body(self, path: str) -> bytes:

@@ -144,7 +144,6 @@ def test_a_forbidden_page_is_not_taken_for_a_rate_limit(http: Http, host: Host) 
     [
         ({"fault": "cut"}, "incomplete|without sending complete"),
         ({"fault": "cut", "share": 1.0, "length": 999}, "incomplete|without sending complete"),
-        ({"fault": "stall", "seconds": 4}, "silence for too long"),
     ],
 )
 def test_a_broken_body_is_fetched_again(
@@ -157,6 +156,14 @@ def test_a_broken_body_is_fetched_again(
     assert "expected a whole body" in told[0]
     assert any(words in told[0] for words in found.split("|"))
     assert http.get(host.address + PAGE).is_unchanged
+
+
+def test_a_body_that_stalls_is_fetched_again(environment: dict[str, str], host: Host, told: list[str]) -> None:
+    settings = Settings.from_environment({**environment, "RACKRECON_HTTP_SECONDS": "1"})
+    host.plan(PAGE, {"fault": "stall"})
+    with Http(settings, tell=told.append) as http:
+        assert http.get(host.address + PAGE).content == b"memory 192 GB"
+    assert "expected a whole body, found silence for too long (RACKRECON_HTTP_SECONDS) after" in told[0]
 
 
 def test_a_trickle_is_given_up_in_time(environment: dict[str, str], host: Host) -> None:
@@ -181,12 +188,23 @@ def test_a_bomb_is_never_unpacked_whole(environment: dict[str, str], host: Host)
         http.get(host.address + PAGE)
 
 
-def test_gzip_that_ends_early_is_fetched_again(http: Http, host: Host) -> None:
-    packed = gzip.compress(b"memory 192 GB" * 50, mtime=0)
+def test_gzip_of_several_members_comes_whole(http: Http, host: Host) -> None:
     coded = {"Content-Encoding": "gzip", "Content-Type": "text/html"}
-    cut = packed[:-9].decode("latin-1")
-    host.plan(PAGE, {"status": 200, "headers": coded, "body": cut})
+    members = gzip.compress(b"memory ", mtime=0) + gzip.compress(b"192 GB", mtime=0)
+    host.plan(PAGE, {"status": 200, "headers": coded, "hex": members.hex()})
     assert http.get(host.address + PAGE).content == b"memory 192 GB"
+
+
+@pytest.mark.parametrize(("part", "found"), [(slice(-9), "cut off"), (slice(2, None), "a damaged one")])
+def test_gzip_that_is_not_sound_is_fetched_again(
+    http: Http, host: Host, told: list[str], part: slice, found: str
+) -> None:
+    packed = gzip.compress(b"memory 192 GB" * 50, mtime=0)[part]
+    coded = {"Content-Encoding": "gzip", "Content-Type": "text/html"}
+    host.plan(PAGE, {"status": 200, "headers": coded, "hex": packed.hex()})
+    assert http.get(host.address + PAGE).content == b"memory 192 GB"
+    (line,) = told
+    assert found in line
 
 
 def test_a_redirect_to_the_same_host_is_followed(http: Http, host: Host) -> None:
@@ -271,22 +289,24 @@ def test_a_host_that_does_not_answer_is_told_of(environment: dict[str, str]) -> 
 
 
 def test_one_of_us_asks_a_host_at_a_time(live_settings: Settings, host: Host) -> None:
-    host.plan(PAGE, {"fault": "stall", "seconds": 1, "share": 1.0})
-    order: list[str] = []
+    asked: list[str] = []
 
-    def ask(name: str) -> None:
+    def ask() -> None:
         with Http(live_settings) as http:
             http.get(host.address + PAGE)
-            order.append(name)
+            asked.append("next")
 
-    first = threading.Thread(target=ask, args=("slow",))
-    first.start()
-    time.sleep(0.3)
-    ask("next")
-    first.join()
-    assert order == ["slow", "next"]
-    started = [entry["headers"].get("if-none-match") for entry in host.log()]
-    assert len(started) == 2
+    with Http(live_settings) as slow, slow.stream(host.address + PAGE) as body:
+        other = threading.Thread(target=ask)
+        other.start()
+        other.join(0.3)
+        assert other.is_alive()
+        assert len(host.log()) == 1
+        asked.append("slow")
+        assert body.read(100) == b"memory 192 GB"
+    other.join()
+    assert asked == ["slow", "next"]
+    assert len(host.log()) == 2
 
 
 def test_a_body_is_read_in_pieces_and_digested(http: Http, host: Host) -> None:

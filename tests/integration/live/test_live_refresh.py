@@ -150,7 +150,6 @@ def test_only_the_rounds_asked_for_are_fetched_and_the_others_are_known(
         ({"fault": "cut"}, "a whole body"),
         ({"fault": "cut_chunked"}, "one that is cut off"),
         ({"fault": "cut", "share": 1.0, "length": 10_000_000}, "a whole body"),
-        ({"fault": "stall", "seconds": 4}, "silence for too long"),
         ({"status": 500}, "status 500"),
         ({"status": 429, "headers": {"Retry-After": "1"}}, "status 429"),
     ],
@@ -166,6 +165,18 @@ def test_a_transfer_that_breaks_is_begun_anew(
     assert TARBALL in line
     assert workshop.lake.read("core.runs", [NEW]).height == 3
     assert len(requests_for(host, TARBALL)) == 2
+
+
+@pytest.mark.usefixtures("repositories", "few_stations")
+def test_a_transfer_that_stalls_is_begun_anew(
+    live: Live, environment: dict[str, str], settings: Settings, host: Host, told: list[str]
+) -> None:
+    hurried = {**environment, "RACKRECON_HTTP_SECONDS": "1", "RACKRECON_CATALOGUE": str(settings.catalogue)}
+    workshop = workshop_of(Settings.from_environment(hurried))
+    host.plan(TARBALL, {"fault": "stall"})
+    assert states(live(at=workshop))[NEW] == "refreshed"
+    assert any("silence for too long" in line and TARBALL in line for line in told)
+    assert workshop.lake.read("core.runs", [NEW]).height == 3
 
 
 @pytest.mark.parametrize(
@@ -339,6 +350,7 @@ def test_the_sensor_asks_for_a_refresh_once_for_each_set_of_commits(live: Live, 
         assert held.skip_message == "2 rounds stand at the commits that are held"
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("repositories", "suites_here")
 def test_a_live_refresh_is_a_job_and_a_round_can_be_fetched_again_by_hand(workshop: Workshop, host: Host) -> None:
     definitions = build_definitions(workshop.settings, {"workshop": workshop})
@@ -348,10 +360,12 @@ def test_a_live_refresh_is_a_job_and_a_round_can_be_fetched_again_by_hand(worksh
         assert sorted(instance.get_dynamic_partitions("rounds")) == [OLD, NEW]
         host.forget()
         job = definitions.resolve_job_def("refresh_round")
-        assert job.execute_in_process(instance=instance, partition_key=NEW).success
+        again = [dg.AssetKey(["raw", "files"]), dg.AssetKey(["core", "sources"])]
+        assert job.execute_in_process(instance=instance, partition_key=NEW, asset_selection=again).success
     assert requests_for(host, TARBALL) == [200]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("repositories")
 def test_the_command_refreshes_and_then_has_nothing_to_do(settings: Settings, host: Host) -> None:
     def run() -> subprocess.CompletedProcess[str]:

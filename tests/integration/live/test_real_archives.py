@@ -54,7 +54,7 @@ def lakes(shared: Path, host_process: Host, tmp_path_factory: pytest.TempPathFac
     host_process.hold(pages={}, repositories=[_held(path) for path in archives])
 
     def workshop(name: str) -> Workshop:
-        watched = {"RACKRECON_CATALOGUE": str(folder / "catalogue.toml"), "RACKRECON_HTTP_SECONDS": "60"}
+        watched = {"RACKRECON_CATALOGUE": str(folder / "catalogue.toml")}
         return workshop_of(Settings.from_environment({**on_host(host_process, folder / name), **watched}))
 
     fetched, given = workshop("fetched"), workshop("given")

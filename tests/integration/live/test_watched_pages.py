@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,12 +16,12 @@ from reportlab.platypus import SimpleDocTemplate, Table
 from pipelines.assets.execution import project_instance
 from pipelines.definitions import build_definitions
 from pipelines.reconciling.sheets import fact_changes
-from pipelines.refreshing.flow import ANSWERS, SPECIFICATIONS, Report
+from pipelines.refreshing.flow import ANSWERS, SPECIFICATIONS, Report, RunOutcome
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
 from pipelines.sources.errors import SourceError
 from pipelines.sources.sheets import current, read_catalogue
-from tests.integration.live.conftest import Host, Live
+from tests.integration.live.conftest import DirectRunner, Host, Live, workshop_of
 
 TPU = "/tpu/v6e.md.txt"
 GPU = "/gpu/{}.json"
@@ -125,6 +126,58 @@ def test_pages_that_did_not_change_are_no_work(live: Live, workshop: Workshop, h
     assert live().is_unchanged
     assert workshop.lake.manifest("raw.sheets") == written
     assert [entry["status"] for entry in host.log()][-3:] == [304, 304, 304]
+
+
+@pytest.fixture
+def when_due(live: Live, environment: dict[str, str], told: list[str], host: Host) -> Callable[[str], list[str]]:
+    """Refresh on a day, pages by their cadence, and return the pages that were asked for, by their last letters."""
+    at = workshop_of(Settings.from_environment({**environment, "RACKRECON_PAGES": "due"}))
+
+    def run(day: str) -> list[str]:
+        at.clock = lambda: datetime.fromisoformat(f"{day}T06:00:00+00:00")
+        host.forget_log()
+        told.clear()
+        live(at=at)
+        return [entry["path"].rpartition("/")[2] for entry in host.log() if not entry["path"].startswith("/orgs/")]
+
+    return run
+
+
+def test_a_page_is_asked_for_again_when_it_is_due(when_due: Callable[[str], list[str]], told: list[str]) -> None:
+    yearly = ["a.json", "b.json"]
+    assert when_due("2026-11-02") == ["v6e.md.txt", *yearly]
+    assert not any("not long ago" in line for line in told)
+    assert when_due("2026-11-03") == []
+    assert "3 watched pages were asked for not long ago (RACKRECON_PAGES=all asks for them too)" in told
+    assert when_due("2026-11-09") == ["v6e.md.txt"]
+    assert when_due("2026-11-30") == ["v6e.md.txt", *yearly]
+    assert when_due("2026-11-01") == ["v6e.md.txt", *yearly]  # a clock that was wrong holds nothing back
+
+
+def test_a_page_that_could_not_be_fetched_stays_due(
+    when_due: Callable[[str], list[str]], host: Host, environment: dict[str, str]
+) -> None:
+    host.plan(TPU, {"status": 404})
+    when_due("2026-11-02")
+    assert when_due("2026-11-02") == ["v6e.md.txt"]
+    catalogue = Path(environment["RACKRECON_CATALOGUE"])
+    catalogue.write_text(catalogue.read_text().replace('["TPU v6e (Trillium)"]', '["TPU v5e"]'))
+    assert when_due("2026-11-02") == ["v6e.md.txt"]
+    assert when_due("2026-11-02") == []
+
+
+def test_a_page_that_the_lake_does_not_hold_as_it_was_last_is_due(
+    when_due: Callable[[str], list[str]], workshop: Workshop, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    when_due("2026-11-02")
+    publish(host, "926")
+    with monkeypatch.context() as patch:
+        patch.setattr(DirectRunner, "run_sheets", lambda self: RunOutcome("the disk is full"))
+        assert when_due("2026-11-30") == ["v6e.md.txt", "a.json", "b.json"]
+    assert when_due("2026-11-30") == ["v6e.md.txt"]
+    assert rate(workshop)["value"].to_list() == [926.0]
+    workshop.lake.delete("raw.sheets")
+    assert len(when_due("2026-11-30")) == 3
 
 
 def test_another_etag_over_the_same_bytes_is_no_new_version(live: Live, workshop: Workshop, host: Host) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 
 import polars as pl
@@ -61,6 +62,41 @@ def test_a_table_shows_every_value_on_one_line_of_a_pipe(capsys: pytest.CaptureF
     lines = capsys.readouterr().out.splitlines()
     assert any(long in line for line in lines)
     assert any(line.startswith("y") for line in lines)
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int) -> list[str]:
+    """Return the lines that a terminal of that width shows of two wide rows."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    wide = pl.DataFrame(
+        {"result_id": ["training-v5.0/Acme/[rack]", None], "score_minutes": [27.33, 1.0], "racks": [39, 1]}
+    )
+    write_rows(wide, Format.table)
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_terminal_that_is_wide_enough_shows_a_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = terminal(monkeypatch, capsys, 60)
+    assert lines[0].split() == ["result_id", "score_minutes", "racks"]
+    assert lines[2].split() == ["training-v5.0/Acme/[rack]", "27.33", "39"]
+
+
+def test_a_terminal_that_is_too_narrow_shows_a_field_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert terminal(monkeypatch, capsys, 40) == [
+        "1 of 2 ─────────────────────────────────",
+        "result_id      training-v5.0/Acme/[rack]",
+        "score_minutes  27.33",
+        "racks          39",
+        "2 of 2 ─────────────────────────────────",
+        "result_id",
+        "score_minutes  1",
+        "racks          1",
+    ]
 
 
 def test_markup_in_published_text_is_text(capsys: pytest.CaptureFixture[str]) -> None:
