@@ -13,11 +13,7 @@ from pipelines.reconciling._claim_model import Claim, Judgement
 from pipelines.reconciling._claim_references import plain_name
 from pipelines.reconciling._claim_rules import CHECK_THIS, told
 from pipelines.reconciling._claim_world import World
-
-TRADEMARK = (
-    "MLPerf is a trademark of the MLCommons Association in the United States and other countries; "
-    "mlcommons.org says how it may be used."
-)
+from pipelines.reconciling.trademark import TRADEMARK_HOLDER
 
 _METRICS = {
     "scale_up_bandwidth": "scale-up bandwidth",
@@ -69,4 +65,4 @@ def footnote(row: Mapping[str, Any] | None, claim: Claim, world: World) -> str |
     derived = "Computed here from the published logs by the official rule; not verified by MLCommons"
     if claim.metric != "time_to_train":
         derived = "A figure derived from published results, not itself a result, and not verified by MLCommons"
-    return f"{'; '.join(parts)}. {derived}. {TRADEMARK}"
+    return f"{'; '.join(parts)}. {derived}. {TRADEMARK_HOLDER}"
