@@ -7,6 +7,7 @@ an answer is a range over stated assumptions, and its verdict has three states.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -64,6 +65,16 @@ def needed_gigabytes_per_second(assumptions: Assumptions) -> pl.Expr:
         gathered / (budget + gather_window),
     )
     return rate / _GIGA / _reached_share(assumptions)
+
+
+def with_needs(rows: pl.DataFrame, needs: Mapping[str, Assumptions]) -> pl.DataFrame:
+    """Add a column of `needed_gigabytes_per_second` under each name.
+
+    One after another: Polars takes some 50 MB to plan such an expression.
+    """
+    for name, assumptions in needs.items():
+        rows = rows.with_columns(needed_gigabytes_per_second(assumptions).alias(name))
+    return rows
 
 
 def verdict(available: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:

@@ -39,13 +39,13 @@ def bandwidths(known: pl.DataFrame, fits: pl.DataFrame) -> pl.DataFrame:
         "needed_high_gigabytes_per_second": UNFAVOURABLE,
     }
     told = (
-        sent.with_columns(
+        bandwidth.with_needs(sent, needs)
+        .with_columns(
             scale_up_utilisation=bandwidth.utilisation(pl.col("scale_up_bytes"), inside),
             nic_utilisation=bandwidth.utilisation(pl.col("scale_out_bytes"), outside),
             exposed_seconds=bandwidth.exposed_seconds(CENTRAL, outside),
             exposed_collective=bandwidth.exposed_collective(CENTRAL, outside),
             binding_collective=_binding_collective(),
-            **{name: bandwidth.needed_gigabytes_per_second(given) for name, given in needs.items()},
         )
         .with_columns(
             binding_tier=_binding_tier(),

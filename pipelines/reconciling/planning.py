@@ -188,6 +188,13 @@ def _at_work(field: str, racks: int, ask: Ask) -> int:
 def _fits_nowhere(ask: Ask, platform: Platform, stands: Grounds, found: Found) -> PlanError:
     machine = stands.plan.machine
     field = "workload" if ask.model is None else "model"
+    if stands.family is not None:
+        replica = int(stands.family.member["replica_accelerator_count"])
+        size = next((name for name in ("racks", "accelerators", "megawatts") if getattr(ask, name) is not None), field)
+        return PlanError(
+            size,
+            f"size: the family's runs spread a replica over {replica} accelerators; give room for {replica} or more",
+        )
     most = f"{_goal(ask, platform).largest(machine.active_per_rack):,}"
     return PlanError(
         field,

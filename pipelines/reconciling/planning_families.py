@@ -19,6 +19,14 @@ from pipelines.reconciling.planning_facts import Facts
 LARGEST_BATCH = 131_072
 """Samples a step above which none is searched: several times what any benchmark's runs use."""
 
+_OF_MACHINE = [
+    "memory_bytes",
+    "peak_tflops",
+    "domain_accelerators",
+    "scale_up_gigabytes_per_second",
+    "nic_available_gigabytes_per_second",
+]
+
 _LAYOUT = [
     "tensor_parallel",
     "context_parallel",
@@ -197,26 +205,23 @@ def _with_fit(family: Family, fit: dict[str, Any]) -> pl.DataFrame:
 
 def _most(family: Family, steps: StepModel, figure: pl.Expr) -> float:
     """Return the largest that a figure of `planning.evaluate` is in the members' runs, on the machines they had."""
+    known = family.members.drop_nulls([*_OF_MACHINE, "data_parallel", "global_batch_size"])
     told = [0.0]
-    for row in family.members.iter_rows(named=True):
-        rates = row["memory_bytes"], row["scale_up_gigabytes_per_second"], row["nic_available_gigabytes_per_second"]
-        if None in rates:
-            continue
+    for alike in known.partition_by(_OF_MACHINE, maintain_order=True):
+        row = alike.row(0, named=True)
         machine = Machine(
-            memory_bytes=rates[0],
+            memory_bytes=row["memory_bytes"],
             peak_teraflops=row["peak_tflops"],
             domain_accelerators=row["domain_accelerators"],
-            scale_up_gigabytes_per_second=rates[1],
-            nic_gigabytes_per_second=rates[2],
+            scale_up_gigabytes_per_second=row["scale_up_gigabytes_per_second"],
+            nic_gigabytes_per_second=row["nic_available_gigabytes_per_second"],
             active_per_rack=row["domain_accelerators"],
         )
-        batch = row["global_batch_size"]
-        needs = pl.DataFrame({"global_batch_size": [batch], "converging_samples": [1.0], "evaluations": [0.0]})
+        sizes = alike.select("data_parallel", "global_batch_size")
+        needs = sizes.select("global_batch_size", converging_samples=pl.lit(1.0), evaluations=pl.lit(0.0)).unique()
         plan = Plan(work=Work(model=workload(row["benchmark"]), needs=needs), machine=machine, steps=steps)
-        candidate = family.layout.with_columns(
-            data_parallel=pl.lit(row["data_parallel"]), global_batch_size=pl.lit(batch)
-        )
-        told.append(evaluate(candidate, plan).select(figure).item())
+        runs = evaluate(family.layout.join(sizes, how="cross"), plan)
+        told.append(float(runs.select(figure.cast(pl.Float64).max()).item()))
     return max(told)
 
 

@@ -231,20 +231,23 @@ def _with_network(rows: pl.DataFrame, fits: pl.DataFrame) -> pl.DataFrame:
         .with_columns(micro_batch_seconds=pl.coalesce("family_micro_batch_seconds", measured))
     )
     is_modelled = pl.col("not_modelled_reason").is_null()
-    low, mid, high = (
-        pl.when(is_modelled).then(bandwidth.needed_gigabytes_per_second(assumptions))
-        for assumptions in (bandwidth.FAVOURABLE, bandwidth.CENTRAL, bandwidth.UNFAVOURABLE)
-    )
     available = pl.col("nic_available_gigabytes_per_second")
-    return windowed.with_columns(
-        nic_needed_gigabytes_per_second_low=low,
-        nic_needed_gigabytes_per_second_mid=mid,
-        nic_needed_gigabytes_per_second_high=high,
-        nic_exposed_seconds=pl.when(is_modelled).then(bandwidth.exposed_seconds(bandwidth.CENTRAL, available)),
-    ).with_columns(
-        nic_verdict=bandwidth.verdict(
-            available,
-            pl.col("nic_needed_gigabytes_per_second_low"),
-            pl.col("nic_needed_gigabytes_per_second_high"),
+    needs = {
+        "nic_needed_gigabytes_per_second_low": bandwidth.FAVOURABLE,
+        "nic_needed_gigabytes_per_second_mid": bandwidth.CENTRAL,
+        "nic_needed_gigabytes_per_second_high": bandwidth.UNFAVOURABLE,
+    }
+    return (
+        bandwidth.with_needs(windowed, needs)
+        .with_columns(
+            *(pl.when(is_modelled).then(name).alias(name) for name in needs),
+            nic_exposed_seconds=pl.when(is_modelled).then(bandwidth.exposed_seconds(bandwidth.CENTRAL, available)),
+        )
+        .with_columns(
+            nic_verdict=bandwidth.verdict(
+                available,
+                pl.col("nic_needed_gigabytes_per_second_low"),
+                pl.col("nic_needed_gigabytes_per_second_high"),
+            )
         )
     )

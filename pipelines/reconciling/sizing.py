@@ -32,8 +32,11 @@ _VARIED = [
 LARGEST_BATCH = 131_072
 """Samples a step above which none is searched: several times what any benchmark's runs use."""
 
-_CANDIDATES_AT_ONCE = 250_000
-"""A target has thousands of candidates, of large batches tens of thousands: all at once would not fit in memory."""
+_CANDIDATES_AT_ONCE = 50_000
+"""A target has thousands of candidates, of large batches tens of thousands: all at once would not fit in memory.
+
+Five times as many take some 150 MB more and no less time.
+"""
 
 
 def least_replicas(runs: pl.DataFrame, expected_progress: ExpectedProgress) -> pl.DataFrame:
