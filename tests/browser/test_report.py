@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from pipelines.publishing.report.pages import PAGES
+from pipelines.publishing.report.menu import PAGES
 
 pytestmark = pytest.mark.server
 

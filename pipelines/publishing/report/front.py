@@ -173,7 +173,8 @@ def network(tables: Tables) -> Question:
         verdicts = pl.Series([], dtype=pl.String) if runs is None else runs["nic_verdict"].drop_nulls()
     counts = dict(verdicts.value_counts().iter_rows()) if verdicts.len() else {}
     return Question(
-        f"For {counts.get('enough', 0)} of {verdicts.len()} results yes, for {counts.get('not_enough', 0)} no.",
+        f"For {counts.get('enough', 0)} of {counted(verdicts.len(), 'result')} yes, for {counts.get('not_enough', 0)} "
+        f"no, {counts.get('too_close_to_call', 0)} are too close to call.",
         "Language-model results of all rounds here: NIC bandwidth, where it is known, against the need; derived",
         [_bar(name, counts, "nic.html") for name in _NETWORK],
     )

@@ -1,20 +1,22 @@
-"""The pages behind the first: what each shows, from which table. How they look is in the templates."""
+"""What fills each page behind the first, from which table. Which pages there are is in `menu`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from pipelines.publishing.report.charts import counts, network, racks, scores, time
+from pipelines.publishing.report.charts.counts import counts_by
+from pipelines.publishing.report.charts.network import nic_need
+from pipelines.publishing.report.charts.racks import rack_fill
+from pipelines.publishing.report.charts.scores import predicted_against_reported, prediction_errors, scaling_curves
+from pipelines.publishing.report.charts.time import minutes_spent, utilisation
 from pipelines.publishing.report.parts import Figure, Grid, Plain, Section
 from pipelines.publishing.report.tables import AbsentTableError, Tables
 from pipelines.publishing.report.words import counted, label, listed
 from pipelines.schemas import TABLES
 from pipelines.schemas.core import SEVERITIES
-
-ALL_RESULTS = "results"
 
 _SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
 _COUNTED_ROWS = {"rows": pl.Int64, "rows_in_quarantine": pl.Int64}
@@ -41,20 +43,8 @@ class Content:
     sections: Sequence[Section] = ()
 
 
-@dataclass(frozen=True)
-class Page:
-    """One page of the report."""
-
-    name: str
-    """File name without its ending."""
-    title: str
-    lead: str
-    """What the page answers, in one or two sentences."""
-    group: str
-    fill: Callable[[Tables], Content] = field(repr=False)
-
-
-def _results(tables: Tables) -> Content:
+def results(tables: Tables) -> Content:
+    """Return training results, with what the model says of them."""
     results = tables.need("mart.results")
     runs = tables.want("mart.reconciled_runs")
     if runs is not None:
@@ -64,7 +54,7 @@ def _results(tables: Tables) -> Content:
     shown += ["score_minutes", "predicted_minutes"]
     return Content(
         grid=Grid(
-            ALL_RESULTS,
+            "results",
             f"{counted(results.height, 'training result')} of {listed(results['round'].unique().sort())}",
             results,
             "result_id",
@@ -77,7 +67,8 @@ def _results(tables: Tables) -> Content:
     )
 
 
-def _inference(tables: Tables) -> Content:
+def inference(tables: Tables) -> Content:
+    """Return inference results as published."""
     results = tables.need("mart.inference_results")
     shown = ["system_name", "round", "benchmark", "scenario", "submitter", "accelerators", "result", "result_unit"]
     shown += ["result_per_accelerator"]
@@ -95,12 +86,13 @@ def _inference(tables: Tables) -> Content:
     )
 
 
-def _scaling(tables: Tables) -> Content:
+def scaling(tables: Tables) -> Content:
+    """Return scaling curves and pairs of sizes."""
     runs = tables.need("mart.reconciled_runs")
     told = _benchmarks(runs.filter(pl.col("predicted_minutes").is_not_null()))
     if not told:
         raise AbsentTableError("No result has a prediction yet: a family needs three results of one part and layout.")
-    figures = [scores.scaling(runs, benchmark) for benchmark in told]
+    figures = [scaling_curves(runs, benchmark) for benchmark in told]
     pairs = tables.want("mart.strong_scaling")
     grid = None
     if pairs is not None:
@@ -119,7 +111,8 @@ def _scaling(tables: Tables) -> Content:
     return Content(figures, grid)
 
 
-def _prediction(tables: Tables) -> Content:
+def prediction(tables: Tables) -> Content:
+    """Return predictions beside what was reported."""
     runs = tables.need("mart.reconciled_runs")
     if runs["predicted_minutes"].is_null().all():
         raise AbsentTableError("No result has a prediction yet: a family needs three results of one part and layout.")
@@ -129,14 +122,15 @@ def _prediction(tables: Tables) -> Content:
         (f"{reasons['results'].sum()} of {runs.height} language-model results have none.",),
         Plain("Why there is no prediction", reasons.rename({"no_prediction_reason": "reason"}).sort("reason")),
     )
-    figures = [scores.predicted_against_reported(runs), scores.prediction_errors(runs)]
+    figures = [predicted_against_reported(runs), prediction_errors(runs)]
     return Content(figures, sections=[section] if reasons.height else [])
 
 
-def _racks(tables: Tables) -> Content:
+def racks(tables: Tables) -> Content:
+    """Return how full racks are."""
     audit = tables.need("mart.rack_audit")
     against = audit.filter(pl.col("verdict") == "contradicted").height
-    verdicts = counts.counts_by(
+    verdicts = counts_by(
         audit,
         "verdict",
         anchor="rack-verdicts",
@@ -147,7 +141,7 @@ def _racks(tables: Tables) -> Content:
     )
     figures = [verdicts]
     if audit["racks_stated"].fill_null(0).max():
-        figures.append(racks.rack_fill(audit))
+        figures.append(rack_fill(audit))
     shown = ["system", "round", "rack_product", "accelerator_count", "racks_stated", "active_per_rack"]
     shown += ["slots_per_rack", "idle_slots", "verdict"]
     keyed = audit.with_columns(pl.concat_str("round", "submitter_folder", "system", separator="/").alias("row"))
@@ -163,32 +157,36 @@ def _racks(tables: Tables) -> Content:
     return Content(figures, grid)
 
 
-def _minutes(tables: Tables) -> Content:
+def minutes(tables: Tables) -> Content:
+    """Return the parts of scores."""
     breakdown = tables.need("mart.time_breakdown")
     told = _benchmarks(breakdown.filter(pl.col("score_seconds").is_not_null()))
-    return Content([time.minutes(breakdown, benchmark) for benchmark in told])
+    return Content([minutes_spent(breakdown, benchmark) for benchmark in told])
 
 
-def _nic(tables: Tables) -> Content:
+def nic(tables: Tables) -> Content:
+    """Return NIC need beside NIC bandwidth."""
     runs = tables.need("mart.reconciled_runs")
     told = _benchmarks(runs.filter(pl.col("nic_needed_gigabytes_per_second_mid") > 0))
     if not told:
         raise AbsentTableError("No run here has traffic outside its scale-up domain whose need could be worked out.")
-    return Content([network.nic_need(runs, benchmark) for benchmark in told])
+    return Content([nic_need(runs, benchmark) for benchmark in told])
 
 
-def _mfu(tables: Tables) -> Content:
+def mfu(tables: Tables) -> Content:
+    """Return utilisation by convention."""
     runs = tables.need("mart.reconciled_runs").filter(pl.col("model_flops_utilisation").is_not_null())
     conventions = runs["flops_convention"].drop_nulls().unique().sort().to_list()
     if not conventions:
         raise AbsentTableError("No result here has a utilisation: it needs a step time, a model and a known peak.")
-    return Content([time.utilisation(runs, convention) for convention in conventions])
+    return Content([utilisation(runs, convention) for convention in conventions])
 
 
-def _claims(tables: Tables) -> Content:
+def claims(tables: Tables) -> Content:
+    """Return claims with their verdicts."""
     ledger = tables.need("mart.claims_ledger")
     supported = ledger.filter(pl.col("verdict") == "supported").height
-    figure = counts.counts_by(
+    figure = counts_by(
         ledger,
         "verdict",
         anchor="claim-verdicts",
@@ -210,10 +208,11 @@ def _claims(tables: Tables) -> Content:
     return Content([figure], grid)
 
 
-def _conflicts(tables: Tables) -> Content:
+def conflicts(tables: Tables) -> Content:
+    """Return figures that disagree with the one taken."""
     conflicts = tables.need("mart.fact_conflicts")
     explained = conflicts.filter(pl.col("explained_by") != "unexplained").height
-    figure = counts.counts_by(
+    figure = counts_by(
         conflicts,
         "explained_by",
         anchor="explained-by",
@@ -236,7 +235,8 @@ def _conflicts(tables: Tables) -> Content:
     return Content([figure], grid)
 
 
-def _findings(tables: Tables) -> Content:
+def findings(tables: Tables) -> Content:
+    """Return findings, the worst first."""
     findings = tables.need("mart.findings").with_columns(
         pl.col("severity").replace_strict({name: place for place, name in enumerate(SEVERITIES)}).alias("order")
     )
@@ -247,7 +247,8 @@ def _findings(tables: Tables) -> Content:
     return Content(grid=Grid("findings", caption, frame, "finding_id", shown, ("severity", "kind", "round"), ""))
 
 
-def _quality(tables: Tables) -> Content:
+def quality(tables: Tables) -> Content:
+    """Return outcomes of the checks, and what is in quarantine."""
     checks = tables.need("mart.checks")
     passed = checks.filter(pl.col("status") == "passed").height
     is_passed = pl.col("status") == "passed"
@@ -281,7 +282,8 @@ def _quality(tables: Tables) -> Content:
     )
 
 
-def _dictionary(_: Tables) -> Content:
+def dictionary(_: Tables) -> Content:
+    """Return every table with its columns."""
     return Content(
         sections=[
             Section(
@@ -310,14 +312,16 @@ def _dictionary(_: Tables) -> Content:
     )
 
 
-def _sources(tables: Tables) -> Content:
+def sources(tables: Tables) -> Content:
+    """Return repositories as they were read."""
     columns = ("round", "source", "commit", "retrieved_at", "licence", "file_count")
     read_on = pl.col("retrieved_at").str.head(16).str.replace("T", " ") + " UTC"
     sources = tables.need("core.sources").select(columns).with_columns(read_on)
     return Content(sections=[Section("Where the figures come from", (), Plain("Repositories as read", sources))])
 
 
-def _nothing(_: Tables) -> Content:
+def nothing(_: Tables) -> Content:
+    """Return nothing: the template has it all."""
     return Content()
 
 
@@ -325,60 +329,3 @@ def _benchmarks(frame: pl.DataFrame) -> list[str]:
     """Return the benchmarks of a frame, the one with the largest systems first."""
     by_size = frame.group_by("benchmark").agg(pl.col("accelerator_count").max().alias("most"))
     return by_size.sort("most", "benchmark", descending=[True, False], nulls_last=True)["benchmark"].to_list()
-
-
-PAGES = (
-    Page(
-        "results",
-        "Training results",
-        "Find a result, see what it rests on, link to it, take it with you. Scores are recomputed from the logs.",
-        "Results",
-        _results,
-    ),
-    Page(
-        "inference",
-        "Inference results",
-        "What submitters published for inference, as they published it. A rate per accelerator is derived.",
-        "Results",
-        _inference,
-    ),
-    Page(
-        "scaling",
-        "Scaling curves",
-        "How scores fall as systems grow, beside what the model predicts for each result without having seen it.",
-        "Results",
-        _scaling,
-    ),
-    Page(
-        "prediction",
-        "Predicted against reported",
-        "Does the model, fitted without a result, give its score?",
-        "Model",
-        _prediction,
-    ),
-    Page("racks", "Rack fill", "Do the accelerators fit the racks that the submitter states?", "Results", _racks),
-    Page("minutes", "Where the minutes go", "What a score is made of, and the largest loss.", "Model", _minutes),
-    Page("nic", "NIC need against NIC", "Was each run's network enough for what it had to send?", "Model", _nic),
-    Page(
-        "mfu",
-        "MFU over rounds",
-        "How much of each part's peak went into the model's own arithmetic. The convention is in every label.",
-        "Model",
-        _mfu,
-    ),
-    Page("claims", "Claims ledger", "What documents state, and what comes of checking it.", "Checks", _claims),
-    Page(
-        "conflicts",
-        "Source conflicts",
-        "Published figures that differ from the one taken, and why they differ.",
-        "Checks",
-        _conflicts,
-    ),
-    Page("findings", "Findings", "Everything a person should look at.", "Checks", _findings),
-    Page("quality", "Data quality", "What was checked on our own tables, and what was set apart.", "Checks", _quality),
-    Page("dictionary", "Data dictionary", "Every table and column with its unit.", "About", _dictionary),
-    Page("glossary", "Glossary", "The words of this report, each for a reader who is new to them.", "About", _nothing),
-    Page("methods", "Methods", "How the figures are made and what they are not.", "About", _sources),
-    Page("cite", "How to cite", "How to refer to these figures.", "About", _sources),
-)
-"""Every page but the first, in the order of the menu."""

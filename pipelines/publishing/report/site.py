@@ -17,8 +17,10 @@ from pipelines.publishing.age import age_line, newest
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.report import front
 from pipelines.publishing.report.glossary import TERMS_OF_COLUMNS, terms
-from pipelines.publishing.report.pages import PAGES, Content, Page
+from pipelines.publishing.report.menu import PAGES, Page
+from pipelines.publishing.report.pages import Content
 from pipelines.publishing.report.tables import AbsentTableError, Tables
+from pipelines.publishing.report.words import benchmarks
 
 _STATIC = ("report.css", "page.js", "grid.js", "figures.js")
 
@@ -86,6 +88,8 @@ def _shared(tables: Tables, today: date) -> dict[str, Any]:
         "rounds": rounds,
         "trademark": TRADEMARK,
         "terms": terms(),
+        "term_named": {entry.anchor: entry.term for entry in terms()},
+        "benchmarks": benchmarks(),
         "term_of": TERMS_OF_COLUMNS,
     }
 

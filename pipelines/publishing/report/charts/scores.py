@@ -102,7 +102,7 @@ def prediction_errors(runs: pl.DataFrame) -> Figure:
     )
 
 
-def scaling(runs: pl.DataFrame, benchmark: str) -> Figure:
+def scaling_curves(runs: pl.DataFrame, benchmark: str) -> Figure:
     """Return score against accelerators of one benchmark, with the model and its interval by family."""
     columns = ["result_id", "family", "accelerator", "precision", "accelerator_count", "score_minutes"]
     columns += ["predicted_minutes", "predicted_low_minutes", "predicted_high_minutes", "round"]

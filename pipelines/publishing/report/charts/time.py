@@ -25,7 +25,7 @@ _PARTS = (
 _MOST_BARS = 40
 
 
-def minutes(breakdown: pl.DataFrame, benchmark: str) -> Figure:
+def minutes_spent(breakdown: pl.DataFrame, benchmark: str) -> Figure:
     """Return where the minutes of each result of one benchmark go; `breakdown` is `mart.time_breakdown`."""
     of_benchmark = breakdown.filter(pl.col("benchmark") == benchmark, pl.col("score_seconds").is_not_null())
     unsplit = pl.when(pl.col("ideal_seconds").is_null()).then("steps_seconds").alias("steps_not_split_seconds")

@@ -13,13 +13,14 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from pipelines.lake.tables import Lake
-from pipelines.publishing.report.charts.time import minutes
+from pipelines.publishing.report.charts.time import minutes_spent
 from pipelines.publishing.report.glossary import TERMS_OF_COLUMNS, terms
-from pipelines.publishing.report.pages import PAGES
+from pipelines.publishing.report.menu import PAGES
 from pipelines.publishing.report.parts import Grid
-from pipelines.publishing.report.words import columns, listed
+from pipelines.publishing.report.words import SIGNS, TONES, columns, kind_of_finding, listed
 from pipelines.publishing.report.writing import MARKER, ReportError, write_report
 from pipelines.schemas import TABLES
+from pipelines.schemas.core import SEVERITIES
 
 HOSTILE = '</script><img src=x onerror=alert(1)>"&'
 TODAY = date(2026, 8, 1)
@@ -175,6 +176,32 @@ def test_the_first_page_answers_first_and_counts_then(folder: Path) -> None:
     assert (folder / "index.html").stat().st_size < 100_000
 
 
+def test_the_first_page_tells_the_newest_round_in_a_sentence_and_links_its_results(folder: Path) -> None:
+    tree = page(folder, "index")
+    told = words_of(tree, "section .answer")
+    assert told.startswith("On its largest system, 2,496 GB200 GPUs, ")
+    assert told.endswith("ran llama31_405b (Llama 3.1 405B, pre-training) in 28.04 minutes.")
+    row = tree.css_first("section[aria-labelledby=fastest] tbody a")
+    assert row is not None
+    assert str(row.attributes["href"]).startswith("results.html#row=training-v5.0/")
+    assert words_of(tree, "section[aria-labelledby=fastest] td.number") == "28.04"
+
+
+def test_the_first_page_asks_and_answers(folder: Path) -> None:
+    tree = page(folder, "index")
+    answers = [node.text() for node in tree.css(".short-answer")]
+    assert answers[0] == "No figure is unusable; 1 thing does not fit and may matter."
+    assert answers[1] == "For 0 of 3 results yes, for 0 no, 3 are too close to call."
+    kind = tree.css_first(".kinds a")
+    assert kind is not None
+    assert kind.text() == "logs that the rules do not count"
+    assert kind.attributes["href"] == "findings.html#severity=warning&kind=run.not_counted"
+
+
+def test_a_kind_without_words_is_told_by_its_name() -> None:
+    assert kind_of_finding("racks.never_heard_of") == "racks: never heard of"
+
+
 def test_published_names_are_text(folder: Path) -> None:
     for path in folder.rglob("*.html"):
         text = path.read_text("utf-8")
@@ -206,6 +233,7 @@ def test_each_figure_has_a_finding_units_words_and_its_table(folder: Path) -> No
 def test_column_heads_lead_to_terms_that_exist() -> None:
     anchors = {entry.anchor for entry in terms()}
     assert set(TERMS_OF_COLUMNS.values()) <= anchors
+    assert {anchor for entry in PAGES for anchor in entry.terms} <= anchors
     known = {name for entry in TABLES.values() for name in entry.schema.column_names()}
     assert set(TERMS_OF_COLUMNS) <= known
     assert {"racks-the-submitter-states", "accelerators-used-per-rack", "slots-per-rack"} <= anchors
@@ -258,6 +286,37 @@ def test_a_column_aligns_at_its_point(values: list[float | None], shown: list[st
     assert (column.label, column.unit) == ("Score", "minutes")
 
 
+def test_a_unit_stands_beside_a_label_that_begins_with_its_letter() -> None:
+    column = columns(pl.DataFrame({"step_median_seconds": [5.8225]}))[0]
+    assert (column.label, column.unit) == ("Step median", "s")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("residual_percent", -1.7758, "-1.78"),
+        ("ratio", 1e9, "1,000,000,000"),
+        ("verdict", "part_rack", "part rack"),
+        ("nic_verdict", "too_close_to_call", "▲ too close to call"),
+        ("status", "passed", "✓ passed"),
+    ],
+)
+def test_a_cell_is_told_as_people_read_it(name: str, value: Any, shown: str) -> None:
+    column = columns(pl.DataFrame({name: [value]}))[0]
+    assert column.show(value) == shown
+
+
+def test_what_a_sign_says_has_a_colour_too() -> None:
+    assert set(SIGNS.values()) <= set(TONES)
+    assert set(SEVERITIES) <= set(SIGNS)
+
+
+def test_long_names_may_break_and_backticks_are_code(folder: Path) -> None:
+    text = (folder / "dictionary.html").read_text("utf-8")
+    assert "accelerator_<wbr>count" in text
+    assert "<code>content_<wbr>path</code>" in text
+
+
 def test_lists_read_as_sentences() -> None:
     assert listed(["one"]) == "one"
     assert listed(["one", "two", "three"]) == "one, two and three"
@@ -275,7 +334,7 @@ def test_steps_that_are_not_split_are_in_the_bar_as_one_part() -> None:
         },
         {**row, "result_id": "r/f/split/b", "accelerator_count": 16, "steps_seconds": 60.0, "ideal_seconds": 60.0},
     ]
-    figure = minutes(pl.DataFrame(rows, schema=TABLES["mart.time_breakdown"].schema.create_empty().schema), "b")
+    figure = minutes_spent(pl.DataFrame(rows, schema=TABLES["mart.time_breakdown"].schema.create_empty().schema), "b")
     behind = {row["result_id"]: row for row in figure.behind.iter_rows(named=True)}
     assert behind["r/f/whole/b"]["steps_not_split_seconds"] == 60.0
     assert behind["r/f/split/b"]["steps_not_split_seconds"] is None
