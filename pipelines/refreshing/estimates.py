@@ -15,6 +15,12 @@ HOST_SECONDS = 30.0
 ANSWERS_SECONDS = 12.0
 """What a part took on two cores of 2023; the pace of the run itself corrects it."""
 
+START_SECONDS = 4.0
+"""What loading the machinery takes, before the first part."""
+
+_PRIOR_SECONDS = 10.0
+"""How much of a run has to be seen before its own pace counts as much as what was measured."""
+
 _LEAST_SECONDS = 1.0
 
 
@@ -49,7 +55,7 @@ class Course:
         self._start = clock()
         self._expected: dict[str, float] = {}
         self._begun: set[str] = set()
-        self._ended_seconds = 0.0
+        self._ended_seconds = START_SECONDS
         self._pace = 1.0
 
     def expect(self, name: str, seconds: float) -> None:
@@ -60,14 +66,14 @@ class Course:
         """Show where the refresh stands now that this part begins."""
         self._begun.add(name)
         ahead = sum(seconds for part, seconds in self._expected.items() if part not in self._begun)
-        whole = self._pace * sum(self._expected.values())
-        left = max(whole - self._elapsed, self._pace * (ahead + self._expected[name] / 2), _LEAST_SECONDS)
+        whole = self._pace * (START_SECONDS + sum(self._expected.values()))
+        left = max(whole - self._elapsed, self._pace * ahead, _LEAST_SECONDS)
         self._show(Standing(len(self._begun), len(self._expected), left))
 
     def end(self, name: str) -> None:
         """Learn from a part that ended how this run compares with what was measured."""
         self._ended_seconds += self._expected[name]
-        self._pace = max(self._elapsed, 0.01) / self._ended_seconds
+        self._pace = (self._elapsed + _PRIOR_SECONDS) / (self._ended_seconds + _PRIOR_SECONDS)
 
     @property
     def _elapsed(self) -> float:
