@@ -85,10 +85,16 @@ class Rows:
 
 
 def batches(plan: Plan, micro_batch: int) -> Batches:
-    """Return the pairs of replicas and micro-batches whose batch is among the plan's."""
+    """Return the pairs of replicas and micro-batches whose batch is among the plan's.
+
+    Raises:
+        ValueError: between the least and the most of the plan's batches one is missing.
+    """
     needs = plan.work.needs
     sizes = needs["global_batch_size"].to_numpy()
     least, most = plan.work.batch_least, plan.work.batch_most
+    if len(sizes) != most - least + 1:
+        raise ValueError(f"needs: expected every batch from {least} to {most}, found {len(sizes)} of them")
     replicas = np.arange(1, most // micro_batch + 1)
     first = np.maximum(-(-least // (replicas * micro_batch)), 1)
     last = most // (replicas * micro_batch)

@@ -11,6 +11,9 @@ from pipelines.modelling._planning_factors import Floats, Integers
 from pipelines.modelling.racks import racks_by_replica
 
 _MOST_WAITING = 50_000
+_ROUNDING = 1e-9
+"""Share of a time that is taken for rounding: nothing is on the frontier for so little."""
+
 _COLUMNS = ("index", "data_parallel", "accelerator_count", "racks", "minutes")
 
 
@@ -67,7 +70,7 @@ def undominated(sizes: pl.DataFrame) -> pl.DataFrame:
     kept = []
     for accelerators, minutes in ordered.select("accelerator_count", "minutes").iter_rows():
         place = bisect_right(stairs, (accelerators, float("inf")))
-        is_beaten = place > 0 and stairs[place - 1][1] <= minutes
+        is_beaten = place > 0 and stairs[place - 1][1] <= minutes * (1 + _ROUNDING)
         kept.append(not is_beaten)
         if not is_beaten:
             while place < len(stairs) and stairs[place][1] >= minutes:
