@@ -34,6 +34,42 @@ def test_the_lake_may_stand_apart() -> None:
     assert settings.warehouse == Path("/elsewhere/warehouse.duckdb")
 
 
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("s3://bucket", "s3://bucket"),
+        ("s3://my.bucket-1/", "s3://my.bucket-1"),
+        ("s3://bucket/team_a/lake.v2/", "s3://bucket/team_a/lake.v2"),
+    ],
+)
+def test_the_lake_may_be_in_a_bucket(text: str, location: str) -> None:
+    assert Settings.from_environment({"RACKRECON_LAKE": text}).lake == location
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://",
+        "s3:/bucket",
+        "s3://Bucket",
+        "s3://b",
+        "s3://bucket//x",
+        "s3://bucket/.x",
+        "s3://bucket/../x",
+        "s3://bucket?x",
+    ],
+)
+def test_what_is_no_bucket_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="RACKRECON_LAKE: expected a folder, or a bucket and prefix as s3://"):
+        Settings.from_environment({"RACKRECON_LAKE": text})
+
+
+def test_credentials_in_the_lakes_address_are_refused_and_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match="one with a user's name or password") as caught:
+        Settings.from_environment({"RACKRECON_LAKE": "s3://AKIA0:never-to-be-shown@bucket/lake"})
+    assert "never-to-be-shown" not in str(caught.value) + repr(vars(caught.value))
+
+
 def test_relative_paths_start_at_the_repository_wherever_the_program_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
