@@ -125,8 +125,8 @@ def explain(
         str,
         typer.Argument(
             metavar="ID",
-            help="A result (training-v5.0/SUBMITTER/SYSTEM/BENCHMARK), a run of it, a claim (s1-11), a part or "
-            "platform, or one value of it (H100-SXM5-80GB/bf16_dense_teraflops).",
+            help="A result (training-v5.0/SUBMITTER/SYSTEM/BENCHMARK), a run of it, an inference record, a claim "
+            "(s1-11), a part or platform, or one value of it (H100-SXM5-80GB/bf16_dense_teraflops).",
         ),
     ],
     form: Annotated[

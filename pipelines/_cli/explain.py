@@ -11,12 +11,13 @@ from pipelines.publishing.chain import Link, NoSuchResultError, chain_of_result,
 from pipelines.publishing.chain_page import chain_as_html, chain_as_json
 from pipelines.publishing.claim_chain import chain_of_claim
 from pipelines.publishing.fact_chain import chain_of_fact
+from pipelines.publishing.inference_chain import chain_of_record
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.settings import Settings
 
 
 def show_chain(name: str, form: ChainFormat) -> None:
-    """Print the chain of a result, a run, a claim of the ledger, or a part or platform with or without a metric.
+    """Print the chain of a result, a run, an inference result, a claim, or a part or platform, its metric or all.
 
     Raises:
         UsageError: there is none of these.
@@ -34,7 +35,8 @@ def show_chain(name: str, form: ChainFormat) -> None:
 
 def _find(lake: Lake, name: str) -> Link:
     facts = lake.read("core.spec_facts")
-    chain = chain_of_claim(lake, facts, name) or chain_of_fact(lake, facts, name) or chain_of_run(lake, name)
+    chain = chain_of_claim(lake, facts, name) or chain_of_fact(lake, facts, name)
+    chain = chain or chain_of_run(lake, name) or chain_of_record(lake, name)
     if chain is not None:
         return chain
     try:

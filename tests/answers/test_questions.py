@@ -48,6 +48,7 @@ KEYS = {
     "facts_in_dispute": ["subject", "metric", "source", "locator"],
     "fastest_by_size": ["round", "benchmark", "accelerator_count"],
     "fp4_runs": ["result_id"],
+    "inference_per_accelerator": ["round", "benchmark", "scenario", "result_unit", "accelerator"],
     "largest_systems": ["round", "benchmark"],
     "layouts": ["result_id"],
     "networks_too_slow": ["result_id"],
