@@ -42,10 +42,10 @@ def log_groups(lake: Lake, location: str, round_name: str, group_bytes: int = GR
         round_name: Round.
         group_bytes: Log text of a group.
     """
-    files = pl.concat(lake.iter_batches("raw.files", round_name, ["kind", "size_bytes"]))
-    log_bytes = files.select(pl.when(pl.col("kind").is_in(_LOGS)).then("size_bytes").otherwise(0)).to_series()
-    numbers = (log_bytes.cum_sum() - log_bytes) // group_bytes
-    starts = [0, *(numbers.diff() > 0).arg_true()]
+    files = pl.concat(lake.iter_batches("raw.files", round_name, ["kind", "size_bytes"])).with_row_index("row")
+    logs = files.filter(pl.col("kind").is_in(_LOGS))
+    number = (pl.col("size_bytes").cum_sum() - pl.col("size_bytes")) // group_bytes
+    starts = [0, *logs.filter(number.diff() > 0)["row"]]
     for first, stop in zip(starts, [*starts[1:], files.height], strict=True):
         yield LogGroup(location, round_name, first, stop)
 
