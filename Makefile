@@ -8,7 +8,7 @@ RUNTIME = .venv/.runtime
 TESTING = .venv/.testing
 CLUSTER = .venv/.cluster
 
-.PHONY: run cluster test test-all check docs bench bench-fuzz ui lock
+.PHONY: run cluster test test-all check docs bench bench-ratios bench-fuzz ui lock
 
 run: $(RUNTIME)
 	@$(BIN)/rackrecon refresh
@@ -35,6 +35,9 @@ docs: $(RUNTIME)
 
 bench: $(TESTING)
 	$(BIN)/python -m tests.bench
+
+bench-ratios: $(TESTING)
+	$(BIN)/python -m tests.bench.ratios
 
 bench-fuzz: $(TESTING)
 	RACKRECON_FUZZ=long $(BIN)/pytest tests/bench/fuzz

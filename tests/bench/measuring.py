@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
@@ -10,6 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+ONE_CORE = {"POLARS_MAX_THREADS": "1"}
+
+Row = tuple[str, str, str]
+"""One line of the page: what was measured, the figure, and what it should be."""
 
 
 @dataclass(frozen=True)
@@ -73,3 +79,21 @@ def median_usage(command: Sequence[str | Path], runs: int = 5, **environment: st
 def python(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module of this repository with this interpreter."""
     return [sys.executable, "-m", module, *arguments]
+
+
+def cores() -> list[int]:
+    """Return the cores that this process may run on."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def alone(module: str, *arguments: str) -> dict[str, float]:
+    """Return what a module of this repository measures in a process of its own, on one core."""
+    said = subprocess.run(
+        ["taskset", "-c", str(cores()[0]), *python(module, *arguments)],
+        env={**os.environ, **ONE_CORE},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    measured: dict[str, float] = json.loads(said.stdout)
+    return measured

@@ -1,4 +1,7 @@
-"""Parse rate and peak memory in a process of its own: `python -m tests.bench.parsing ROUND rate|memory|base`."""
+"""Parse rate and peak memory in a process of its own.
+
+`python -m tests.bench.parsing ROUND rate|memory|base|half0|half1`
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,21 @@ def memory(round_name: str, *, is_parsing: bool) -> dict[str, float]:
     return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000}
 
 
+def halves(round_name: str, number: int) -> None:
+    """Read every other log each time that a line comes in, and say when done; a first line says that logs are there."""
+    logs = result_logs(round_name)[number::2]
+    parse(logs)
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        parse(logs)
+        print("read", flush=True)
+
+
 def main(round_name: str, what: str) -> None:
     """Print what was measured as JSON."""
+    if what in ("half0", "half1"):
+        halves(round_name, int(what[-1]))
+        return
     measured = rate(round_name) if what == "rate" else memory(round_name, is_parsing=what == "memory")
     print(json.dumps(measured))
 

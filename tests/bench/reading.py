@@ -1,0 +1,160 @@
+"""Reading logs on one core and on two, beside `grep -c` on the same bytes and beside the official summarizer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from pipelines.parsing.layout import classify
+from pipelines.parsing.power_logs import parse_power_logs
+from pipelines.parsing.published import PublishedFile
+from pipelines.parsing.result_logs import parse_result_logs
+from pipelines.parsing.scaling_factors import parse_scaling_factors
+from pipelines.parsing.system_descriptions import parse_system_descriptions
+from pipelines.scoring.results import score_results
+from pipelines.scoring.rules import load_rules
+from pipelines.scoring.runs import judge_runs
+from tests.bench.corpus import ROUNDS, private_copy, result_logs
+from tests.bench.measuring import ONE_CORE, Row, alone, cores, median_processor_seconds, python, run
+from tests.bench.parsing import parse
+
+GOALS_MEGABYTES_PER_SECOND = {"training-v5.0": 500, "training-v5.1": 350}
+PEER_SUBMITTERS = ("Nebius", "QCT", "krai")
+_TOKEN = ":::MLLOG"
+_TURNS = 5
+
+
+def one_core() -> Iterator[Row]:
+    """Measure bytes in memory to frames of runs, evaluations and steps, every event validated."""
+    for round_name in ROUNDS:
+        measured = alone("tests.bench.parsing", round_name, "rate")
+        megabytes = measured["bytes"] / 1e6
+        speed = megabytes / measured["seconds"]
+        growth = (measured["seconds"] / measured["bytes"]) / (measured["half_seconds"] / measured["half_bytes"])
+        peak, base = (alone("tests.bench.parsing", round_name, what)["megabytes"] for what in ("memory", "base"))
+        events = measured["events"]
+        goal = f"goal {GOALS_MEGABYTES_PER_SECOND[round_name]}"
+        yield (f"{round_name}: {megabytes:,.1f} MB of log text", f"{speed:,.0f} MB/s", goal)
+        yield (f"{round_name}: {events:,.0f} log events", f"{events / measured['seconds'] / 1e6:.2f} million/s", "")
+        yield (
+            f"{round_name}: time over that of a bare search for the token in the same bytes",
+            f"{measured['seconds'] / measured['find_seconds']:.1f} x",
+            "",
+        )
+        yield (f"{round_name}: cost per byte of all logs over that of half", f"{growth:.2f} x", "linear is 1")
+        yield (f"{round_name}: peak memory of the process, streaming", f"{peak:,.0f} MB", "goal 300")
+        yield (f"{round_name}: the same process that parses nothing", f"{base:,.0f} MB", "")
+
+
+def two_cores() -> Iterator[Row]:
+    """Measure two processes that read half of the logs each at the same time, and `grep -c` on the same bytes."""
+    for round_name in ROUNDS:
+        megabytes = sum(len(log.content) for log in result_logs(round_name)) / 1e6
+        seconds = _together(round_name)
+        searched = _grep_seconds(round_name)
+        goal = "goal 1,000" if round_name == "training-v5.0" else ""
+        yield (f"{round_name}: both cores, on the clock", f"{megabytes / seconds:,.0f} MB/s", goal)
+        yield (f"{round_name}: time on both cores over that of `grep -c`", f"{seconds / searched:.1f} x", "")
+
+
+def peer() -> Iterator[Row]:
+    """Measure user time on the same files: the official summarizer on a private copy against ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        for round_name in ROUNDS:
+            root = private_copy(round_name, PEER_SUBMITTERS, Path(folder))
+            submitters = [name for name in PEER_SUBMITTERS if (root / name / "results").is_dir()]
+            published = [file for name in submitters for file in _files(root / name, round_name)]
+            logs = [file for file in published if _kind(file) == "result_log"]
+            ours = median_processor_seconds(lambda logs=logs: parse(logs))
+            scored = median_processor_seconds(lambda published=published: score(published))
+            theirs = sum(official_seconds(root / name, round_name) for name in submitters)
+            yield (f"{round_name}: {len(logs)} logs of {', '.join(submitters)}, official", f"{theirs:.1f} s", "")
+            yield (f"{round_name}: official over ours, bytes to frames", f"{theirs / ours:,.0f} x", "goal 100")
+            yield (f"{round_name}: official over ours, bytes to scores", f"{theirs / scored:,.0f} x", "goal 300")
+
+
+def official_seconds(submitter: Path, round_name: str) -> float:
+    """Return the user time of the official summarizer on one submitter's folder, which it may change."""
+    ruleset = f"{round_name.removeprefix('training-v')}.0"
+    command = python("mlperf_logging.result_summarizer", str(submitter), "training", ruleset)
+    return run(command, folder=submitter.parent).user_seconds
+
+
+def score(files: Sequence[PublishedFile]) -> pl.DataFrame:
+    """Return `mart.results` from published files, by the parsers and rules of a refresh."""
+    runs = parse_result_logs(_of(files, "result_log")).runs
+    systems, _ = parse_system_descriptions(_of(files, "system_description"))
+    factors, _ = parse_scaling_factors(_of(files, "scaling_factor"))
+    readings, _ = parse_power_logs(_of(files, "power_log"))
+    rules = load_rules()
+    results, _ = score_results(runs, judge_runs(runs, systems, rules), systems, factors, readings, rules)
+    return results
+
+
+def _of(files: Sequence[PublishedFile], kind: str) -> Iterator[PublishedFile]:
+    return (file for file in files if _kind(file) == kind)
+
+
+def _kind(file: PublishedFile) -> str | None:
+    placed = classify(file.path)
+    return None if placed is None else placed.kind
+
+
+def _files(folder: Path, round_name: str) -> list[PublishedFile]:
+    root = folder.parent
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and classify(str(path.relative_to(root))))
+    return [PublishedFile(round_name, str(path.relative_to(root)), "", path.read_bytes()) for path in paths]
+
+
+def _together(round_name: str) -> float:
+    """Return the least seconds on the clock in which two processes read half of the logs each, both in memory."""
+    readers = [
+        subprocess.Popen(
+            ["taskset", "-c", str(core), *python("tests.bench.parsing", round_name, f"half{number}")],
+            env={**os.environ, **ONE_CORE},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number, core in enumerate(cores()[:2])
+    ]
+    for reader in readers:
+        _said(reader)
+    turns = [_turn(readers) for _ in range(_TURNS)]
+    for reader in readers:
+        reader.communicate("")
+    return min(turns)
+
+
+def _turn(readers: Sequence[subprocess.Popen[str]]) -> float:
+    started = time.perf_counter()
+    for reader in readers:
+        assert reader.stdin is not None
+        reader.stdin.write("read\n")
+        reader.stdin.flush()
+    for reader in readers:
+        _said(reader)
+    return time.perf_counter() - started
+
+
+def _said(reader: subprocess.Popen[str]) -> str:
+    assert reader.stdout is not None
+    line = reader.stdout.readline()
+    if not line:
+        raise RuntimeError(f"a reader ended with {reader.wait()}")
+    return line
+
+
+def _grep_seconds(round_name: str) -> float:
+    """Return the least seconds that `grep -c` takes over the same bytes in one file that is in memory."""
+    with tempfile.NamedTemporaryFile() as file:
+        for log in result_logs(round_name):
+            file.write(log.content)
+        file.flush()
+        return min(run(["grep", "-c", _TOKEN, file.name], LC_ALL="C").wall_seconds for _ in range(_TURNS))

@@ -1,0 +1,131 @@
+"""Whole refreshes: of the snapshot, of the archives, of ever larger rounds; and what people ask of the result."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from pipelines.lake.tables import Lake
+from pipelines.parsing.layout import classify
+from pipelines.settings import Settings
+from tests.bench.corpus import ROUNDS, archive
+from tests.bench.measuring import Row, Usage, median_usage, run
+
+COMMAND = Path(sys.executable).with_name("rackrecon")
+SCALES = (1, 2, 4, 8)
+_GROWN = ROUNDS[0]
+_DASHBOARD = """
+select round, accelerator, benchmark, count(*) as results, min(score_minutes) as best_minutes,
+    median(score_minutes / accelerator_count) as median_minutes_per_accelerator
+from mart.results where score_minutes is not null group by all order by all
+"""
+
+
+def refreshes(data: Path) -> Iterator[Row]:
+    """Measure `rackrecon refresh` on the snapshot and on the archives, and again where nothing changed."""
+    archives = [part for name in ROUNDS for part in ("--from", str(archive(name)))]
+    snapshot = run([COMMAND, "refresh"], RACKRECON_DATA=str(data / "snapshot"))
+    first = run([COMMAND, "refresh", *archives], RACKRECON_DATA=str(data / "archives"))
+    again = run([COMMAND, "refresh", *archives], RACKRECON_DATA=str(data / "archives"))
+    yield from _usage_rows("from the embedded snapshot", snapshot, clock_goal="goal 15 s for make run")
+    yield from _usage_rows("from both archives", first, memory_goal="goal 700 MB, largest process")
+    yield ("from both archives, nothing changed", f"{again.processor_seconds:.1f} s of processor", "")
+    share = again.processor_seconds / first.processor_seconds
+    yield ("nothing changed over first time, processor", f"{share:.2f} x", "")
+
+
+def growth(data: Path) -> Iterator[Row]:
+    """Measure refreshes of a round of which every submitter is there once, twice, four and eight times.
+
+    What a refresh costs without any round is left out of the cost of a gigabyte.
+    """
+    idle = run([COMMAND, "refresh", "--from", str(_multiplied(data, 0))], RACKRECON_DATA=str(data / "none"))
+    costs = []
+    for scale in SCALES:
+        source = _multiplied(data, scale)
+        usage = run([COMMAND, "refresh", "--from", str(source)], RACKRECON_DATA=str(data / f"times{scale}"))
+        gigabytes = _log_bytes(source) / 1e9
+        costs.append((usage.processor_seconds - idle.processor_seconds) / gigabytes)
+        yield (
+            f"{_GROWN} {scale} times, {gigabytes:.2f} GB of log text",
+            f"{costs[-1]:.1f} s of processor a GB",
+            f"{usage.wall_seconds:.1f} s on the clock, peak {usage.peak_megabytes:,.0f} MB",
+        )
+        source.unlink()
+    yield ("dearest gigabyte over the cheapest", f"{max(costs) / min(costs):.2f} x", "flat is 1; goal 1.10")
+
+
+def answers(data: Path) -> Iterator[Row]:
+    """Measure commands that ask a refreshed data folder, whole processes."""
+    environment = {"RACKRECON_DATA": str(data / "archives")}
+    for title, command in (
+        ("`rackrecon --help`", [COMMAND, "--help"]),
+        ("`rackrecon query`, a count", [COMMAND, "query", "select count(*) from mart.results"]),
+        ("`rackrecon query`, a dashboard's table over all results", [COMMAND, "query", _DASHBOARD]),
+        ("`rackrecon explain`, one result", [COMMAND, "explain", _first_result(data / "archives")]),
+    ):
+        usage = median_usage(command, **environment)
+        yield (title, f"{usage.wall_seconds:.2f} s", f"{usage.processor_seconds:.2f} s of processor")
+    yield from _in_one_process(data)
+
+
+def _in_one_process(data: Path) -> Iterator[Row]:
+    for what in ("warehouse", "report"):
+        command = [sys.executable, "-m", "tests.bench.building", what, str(data / "built")]
+        usage = run(command, RACKRECON_DATA=str(data / "archives"))
+        note = f"{usage.processor_seconds:.1f} s of processor, start included"
+        yield (f"the {what}, built from the lake", f"{usage.wall_seconds:.1f} s", note)
+
+
+def _usage_rows(title: str, usage: Usage, *, clock_goal: str = "", memory_goal: str = "") -> Iterator[Row]:
+    yield (f"{title}: processor", f"{usage.processor_seconds:.1f} s", "")
+    yield (f"{title}: on the clock", f"{usage.wall_seconds:.1f} s", clock_goal)
+    yield (f"{title}: peak memory", f"{usage.peak_megabytes:,.0f} MB", memory_goal)
+
+
+def _multiplied(folder: Path, scale: int) -> Path:
+    """Write a tarball of the round with every submitter `scale` times, under names of their own; 0 keeps one log.
+
+    Each copy of a log begins with a line of its own, so that none is the same run as another.
+    """
+    target = folder / f"times{scale}.tar.gz"
+    logs = 0
+    with (
+        tarfile.open(archive(_GROWN)) as source,
+        tarfile.open(target, "w:gz", compresslevel=1, pax_headers=dict(source.pax_headers)) as grown,
+    ):
+        for member in source:
+            stream = source.extractfile(member)
+            top, _, path = member.name.partition("/")
+            submitter, slash, rest = path.partition("/")
+            if stream is None or not slash:
+                continue
+            content = stream.read()
+            is_log = _is_log(path)
+            logs += is_log
+            for number in range(scale or (is_log and logs == 1)):
+                copied = b"copy %d\n%b" % (number, content) if is_log else content
+                entry = tarfile.TarInfo(f"{top}/{submitter}{number or ''}/{rest}")
+                entry.size = len(copied)
+                grown.addfile(entry, io.BytesIO(copied))
+    return target
+
+
+def _log_bytes(source: Path) -> int:
+    with tarfile.open(source) as members:
+        return sum(member.size for member in members if _is_log(member.name.partition("/")[2]))
+
+
+def _is_log(path: str) -> bool:
+    placed = classify(path)
+    return placed is not None and placed.kind == "result_log"
+
+
+def _first_result(data: Path) -> str:
+    results = Lake.at(Settings.from_environment({"RACKRECON_DATA": str(data)}).lake).read("mart.results")
+    return str(results.filter(pl.col("score_minutes").is_not_null())["result_id"].sort()[0])
