@@ -148,7 +148,9 @@ def test_the_keyboard_is_enough(reader: Reader) -> None:
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "content"
-    page.keyboard.press("Tab")
+    words = page.locator("main > p .term").count()
+    for _ in range(words + 1):
+        page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "search"
     page.keyboard.type("system00042")
     found(page, "1 of")
@@ -169,6 +171,34 @@ def test_charts_are_drawn_and_their_tables_open(reader: Reader) -> None:
             assert figure.locator(".chart svg path").count() > 3
             figure.locator("summary").click()
             assert figure.locator("details tbody tr").first.is_visible()
+
+
+def test_rows_are_cards_on_a_phone_and_sort_there_too(browser: Browser, report: Path) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{report.as_uri()}/results.html#q=system0001")
+    card = page.locator("#grid tbody tr").first
+    assert card.bounding_box()["width"] < 390  # type: ignore[index]
+    assert page.locator("#grid tbody td[data-label='Score, minutes']").first.is_visible()
+    assert page.get_by_role("cell", name="system00010").is_visible()
+    page.get_by_role("button", name="Score", exact=True).click()
+    page.locator("th[aria-sort=ascending]", has_text="Score").wait_for()
+    context.close()
+
+
+def test_an_opened_row_says_how_to_see_the_chain_behind_it(reader: Reader) -> None:
+    page = reader.open(f"results.html#row={quote('training-v5.0/folder+0/system00000/llama31_405b')}")
+    command = page.locator("#row code").inner_text()
+    assert command == "rackrecon explain 'training-v5.0/folder+0/system00000/llama31_405b'"
+    page.get_by_text("What the columns mean").click()
+    assert page.locator("#grid details dl a", has_text="Score").first.get_attribute("href") == "glossary.html#score"
+
+
+def test_a_link_to_a_table_of_the_dictionary_unfolds_it(reader: Reader) -> None:
+    page = reader.open("dictionary.html")
+    assert not page.get_by_text("Score on MLCommons' own table").first.is_visible()
+    page.get_by_role("link", name="mart.results", exact=True).click()
+    page.locator("[id='mart.results'] tbody tr").first.wait_for()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
@@ -203,7 +233,9 @@ def test_the_theme_is_the_readers_choice_and_the_menu_opens(browser: Browser, re
 
 def test_print_shows_tables_and_no_menu(reader: Reader) -> None:
     page = reader.open("racks.html")
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert not page.locator("#pages").is_visible()
     assert page.locator("details tbody tr").first.is_visible()
+    paper = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+    assert paper == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]

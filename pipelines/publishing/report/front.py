@@ -187,9 +187,9 @@ def claims(tables: Tables) -> Question | None:
         return None
     counts = dict(ledger.group_by("verdict").len().iter_rows())
     other = ledger.height - sum(counts.get(name, 0) for name in _CLAIMS)
-    unsound = sum(counts.get(name, 0) for name in ("implausible", "contradicted"))
     return Question(
-        f"{counts.get('supported', 0)} of {ledger.height} hold as they stand, {unsound} cannot be right.",
+        f"{counts.get('supported', 0)} of {counted(ledger.height, 'claim')} hold as they stand; "
+        f"{counts.get('contradicted', 0)} contradicted, {counts.get('implausible', 0)} implausible.",
         f"Figures that {counted(ledger['document'].n_unique(), 'document')} state; {other} more can be neither right "
         "nor wrong",
         [_bar(name, counts, f"claims.html#verdict={name}") for name in _CLAIMS],

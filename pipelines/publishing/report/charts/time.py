@@ -102,7 +102,7 @@ def utilisation(runs: pl.DataFrame, convention: str) -> Figure:
         alt.Chart(shown.with_columns((100 * pl.col("model_flops_utilisation")).alias("mfu_percent")))
         .mark_point(filled=True, size=55, opacity=0.75)
         .encode(
-            x=alt.X("mfu_percent:Q", title=f"MFU in per cent of dense peak ({convention})", scale=alt.Scale(zero=True)),
+            x=alt.X("mfu_percent:Q", title=f"MFU, per cent of dense peak ({convention})", scale=alt.Scale(zero=True)),
             y=alt.Y("accelerator:N", title=None),
             yOffset=alt.YOffset("round:N"),
             color=alt.Color("round:N", title="round"),

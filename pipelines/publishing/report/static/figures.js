@@ -5,10 +5,11 @@ const NARROW = 500;
 function suit(spec, width) {
   spec.config.axis.labelLimit = Math.round(width * 0.36);
   if (width >= NARROW) return;
-  const colours = (spec.layer || [spec]).flatMap((layer) => layer.encoding.color?.scale?.domain || []);
+  const layers = spec.layer || [spec];
+  const colours = layers.flatMap((layer) => layer.encoding.color?.scale?.domain || []);
   spec.config.legend.columns = colours.length > 4 ? 1 : 2;
   spec.config.axisX.tickCount = 5;
-  const layers = spec.layer || [spec];
+  for (const { color, shape } of layers.map((layer) => layer.encoding)) if (shape && shape.field !== color?.field) shape.legend = { orient: "bottom" };
   if (!layers.some((layer) => layer.encoding.y?.field === "name")) return;
   spec.height *= 36 / 22;
   for (const layer of layers) {
