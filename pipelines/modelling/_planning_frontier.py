@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 import polars as pl
@@ -73,7 +73,8 @@ def undominated(sizes: pl.DataFrame) -> pl.DataFrame:
         is_beaten = place > 0 and stairs[place - 1][1] <= minutes * (1 + _ROUNDING)
         kept.append(not is_beaten)
         if not is_beaten:
+            place = bisect_left(stairs, (accelerators, minutes))
             while place < len(stairs) and stairs[place][1] >= minutes:
                 del stairs[place]
-            insort(stairs, (accelerators, minutes))
+            stairs.insert(place, (accelerators, minutes))
     return ordered.filter(pl.Series(kept, dtype=pl.Boolean))

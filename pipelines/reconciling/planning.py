@@ -21,6 +21,7 @@ from pipelines.reconciling.planning_answers import (
     Cluster,
     Comparison,
     ComparisonRow,
+    Frontier,
     FrontierPoint,
     Inputs,
     Searched,
@@ -101,7 +102,7 @@ def answer(ask: Ask, facts: Facts) -> Answer:
     )
 
 
-def frontier(ask: Ask, facts: Facts) -> tuple[FrontierPoint, ...]:
+def frontier(ask: Ask, facts: Facts) -> Frontier:
     """Return the sizes that no other beats on time, accelerators and power at once, fewest racks first.
 
     Every layout is searched, of calibrated work too; power goes with racks. A size bounds the sizes; a deadline keeps
@@ -119,10 +120,23 @@ def frontier(ask: Ask, facts: Facts) -> tuple[FrontierPoint, ...]:
         sizes = sizes.filter(pl.col("minutes") <= goal.minutes * _LONGEST_OF_DEADLINE)
     kilowatts = solved.platform.kilowatts_per_rack_high
     told = [cluster(row, plan) for row in detailed(plan, found, sizes)]
-    return tuple(
-        FrontierPoint(cluster=one, computer_kilowatts=None if kilowatts is None else kilowatts * one.racks)
-        for one in told
+    return Frontier(
+        points=tuple(
+            FrontierPoint(cluster=one, computer_kilowatts=None if kilowatts is None else kilowatts * one.racks)
+            for one in told
+        ),
+        extrapolations=(*solved.stands.extrapolations, *_beyond_layouts(solved)),
+        inputs=_inputs(solved),
+        basis=solved.stands.basis,
     )
+
+
+def _beyond_layouts(solved: Solved) -> tuple[str, ...]:
+    """Say that a frontier of calibrated work reaches beyond the layout of its runs."""
+    family = solved.stands.family
+    if family is None or family.only_micro_batches is not None:
+        return ()
+    return (f"layouts other than {family.member['layout']}, which the runs used, are told by its efficiency alone",)
 
 
 def compare(first: Ask, second: Ask, facts: Facts) -> Comparison:

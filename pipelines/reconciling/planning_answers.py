@@ -323,6 +323,16 @@ class FrontierPoint:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """All such plans, fewest racks first, and what they stand on; `extrapolations` come first where there are any."""
+
+    points: tuple[FrontierPoint, ...]
+    extrapolations: tuple[str, ...]
+    inputs: Inputs
+    basis: Basis
+
+
+@dataclass(frozen=True, kw_only=True)
 class ComparisonRow:
     """One figure of two plans."""
 

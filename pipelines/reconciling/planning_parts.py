@@ -123,7 +123,9 @@ def rated_power(ask: Ask, platform: Platform, racks: int) -> tuple[Power | None,
     parts_alone = (
         "; a rating of parts alone leaves out hosts, switches and fans" if platform.power_basis == "part" else ""
     )
-    meter = f", {at_meter[0]:,.0f} to {at_meter[1]:,.0f} at the meter with PUE {ask.pue}" if ask.pue is not None else ""
+    meter = ""
+    if at_meter[0] is not None and at_meter[1] is not None:
+        meter = f", {_span(at_meter[0], at_meter[1])} at the meter with PUE {ask.pue:g}"
     return Power(
         computer_kilowatts_low=row["low"],
         computer_kilowatts_high=row["high"],
@@ -135,11 +137,15 @@ def rated_power(ask: Ask, platform: Platform, racks: int) -> tuple[Power | None,
         basis=platform.power_basis,
         level=row["level"],
         sentence=(
-            f"{row['low']:,.0f} to {row['high']:,.0f} kW for {racks} racks by the rating of a {platform.power_basis}"
+            f"{_span(row['low'], row['high'])} for {racks} racks by the rating of a {platform.power_basis}"
             f"{meter}, an upper bound of what is drawn{parts_alone}; network and cooling "
             f"{'of the network ' if ask.pue is not None else ''}not counted."
         ),
     ), None
+
+
+def _span(low: float, high: float) -> str:
+    return f"{high:,.0f} kW" if low == high else f"{low:,.0f} to {high:,.0f} kW"
 
 
 def break_even(row: dict[str, Any], plan: Plan, platform: Platform, facts: Facts) -> BreakEven:

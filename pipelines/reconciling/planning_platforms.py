@@ -121,14 +121,14 @@ def _parts(facts: Facts) -> pl.DataFrame:
 
 def _find(asked: str, facts: Facts) -> dict[str, Any]:
     """Return the row of the platform, or of a part alone with the columns of one."""
-    units, parts, wanted = _units(facts), _parts(facts), _slug(asked)
-    if not wanted:
+    units, parts = _units(facts), _parts(facts)
+    if not _words(asked):
         raise PlanError("platform", "platform: name one, such as gb200-nvl72 or h100")
     for exact in (True, False):
-        named = _matching(units, "platform", wanted, is_exact=exact)
+        named = _matching(units, "platform", asked, is_exact=exact)
         if named.height == 1:
             return named.row(0, named=True)
-        of_part = _matching(parts, "accelerator", wanted, is_exact=exact)
+        of_part = _matching(parts, "accelerator", asked, is_exact=exact)
         if of_part.height > 1:
             with_unit = of_part.join(units.select("accelerator").unique(), on="accelerator", how="semi")
             of_part = with_unit if with_unit.height == 1 else of_part
@@ -144,8 +144,13 @@ def _find(asked: str, facts: Facts) -> dict[str, Any]:
 
 
 def _matching(frame: pl.DataFrame, column: str, wanted: str, *, is_exact: bool) -> pl.DataFrame:
-    slugs = [_slug(name) for name in frame[column].to_list()]
-    return frame.filter(pl.Series([slug == wanted if is_exact else slug.startswith(wanted) for slug in slugs]))
+    """Return the rows whose name is the one wanted, or begins with its words: `h` is no beginning of `H100`."""
+    words = _words(wanted)
+    kept = [
+        "".join(_words(name)) == "".join(words) if is_exact else _words(name)[: len(words)] == words
+        for name in frame[column].to_list()
+    ]
+    return frame.filter(pl.Series(kept, dtype=pl.Boolean))
 
 
 def _of_part(part: str, units: pl.DataFrame) -> dict[str, Any]:
@@ -156,8 +161,8 @@ def _of_part(part: str, units: pl.DataFrame) -> dict[str, Any]:
     return dict.fromkeys(units.columns) | {"accelerator": part}
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+def _words(name: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", name.lower())
 
 
 def _slots(ask: Ask, row: dict[str, Any]) -> tuple[int, bool, str]:

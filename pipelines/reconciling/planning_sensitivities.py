@@ -204,9 +204,9 @@ def _assumption(name: str, value: str, varied_to: str, moves: str, before: float
     if after is None or change is None:
         told = "then the goal is out of reach"
     elif after == before:
-        told = f"then still {before:,.4g} {words}"
+        told = f"then still {_number(before)} {words}"
     else:
-        told = f"then {after:,.4g} {words} in place of {before:,.4g} ({change:+.1f} %)"
+        told = f"then {_number(after)} {words} in place of {_number(before)} ({change:+.1f} %)"
     return Assumption(
         name=name,
         value=value,
@@ -217,3 +217,10 @@ def _assumption(name: str, value: str, varied_to: str, moves: str, before: float
         change_percent=change,
         sentence=f"{name}: {value}; were it {varied_to}, {told}.",
     )
+
+
+def _number(value: float) -> str:
+    """Return whole numbers and large ones whole, others with one digit behind the point or two."""
+    if value == round(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:,.2f}"

@@ -191,6 +191,26 @@ def test_nothing_on_the_frontier_is_beaten() -> None:
     assert undominated(sizes)["index"].to_list() == [0, 1, 2, 4]
 
 
+@given(
+    sizes=st.lists(
+        st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 5).map(float)), min_size=1, max_size=40
+    )
+)
+def test_a_staircase_finds_what_comparing_all_finds(sizes: list[tuple[int, int, float]]) -> None:
+    frame = pl.DataFrame(
+        [(place, 1, *size) for place, size in enumerate(sizes)],
+        schema=["index", "data_parallel", "racks", "accelerator_count", "minutes"],
+        orient="row",
+    )
+    kept = undominated(frame).select("racks", "accelerator_count", "minutes").rows()
+    best = {
+        one
+        for one in sizes
+        if not any(other != one and all(x <= y for x, y in zip(other, one, strict=True)) for other in sizes)
+    }
+    assert sorted(kept) == sorted(best)
+
+
 def test_the_layout_of_the_fit_gives_the_fit() -> None:
     """Within the family the model is t = a (m + (PP - 1) / VP) + b, whatever the window model and the links say."""
     at_peak = 8192 * 2.52396e12 / (64 * 5e15)

@@ -251,7 +251,9 @@ def test_an_answer_is_plain_data_and_can_be_asked_again(facts: Facts, plan: Any)
 
 
 def test_frontier_holds_the_plan(facts: Facts, plan: Any) -> None:
-    told, points = plan(MODEL), frontier(MODEL, facts)
+    told, whole = plan(MODEL), frontier(MODEL, facts)
+    points = whole.points
+    assert (whole.inputs, whole.basis) == (told.inputs, told.basis)
     assert any(point.cluster == told.cluster for point in points)
     racks = [point.cluster.racks for point in points]
     assert racks == sorted(racks)
@@ -308,6 +310,7 @@ def test_prices_are_prices(price: dict[str, float]) -> None:
     ("ask", "field", "words"),
     [
         (replace(BENCHMARK, platform="abacus"), "platform", "name one of DGX H100, GB200 NVL72"),
+        (replace(BENCHMARK, platform="h"), "platform", "'h' is not known"),
         (replace(BENCHMARK, platform=" - "), "platform", "name one, such as"),
         (replace(MODEL, platform="dgx h100"), "nic_gigabits_per_second", "give the Gb/s of one accelerator"),
         (replace(MODEL, platform="H100-NVL-94GB"), "nic_gigabits_per_second", "none is known for H100-NVL-94GB"),
