@@ -94,6 +94,15 @@ def test_results_and_documents_are_held_against_it(
     assert json.loads(claims.stdout)
 
 
+def test_a_plan_is_made_from_it(rackrecon: Run, in_bucket: Mapping[str, str]) -> None:
+    asked = ["plan", "--workload", "llama31_405b", "--target-minutes", "27.33"]
+    asked += ["--platform", "gb200-nvl72", "--precision", "fp8"]
+    plan = rackrecon(*asked, **in_bucket)
+    assert plan.returncode == 0, plan.stderr
+    assert plan.stdout == rackrecon(*asked).stdout
+    assert "39 racks" in plan.stdout
+
+
 def test_what_is_handed_out_comes_from_it(rackrecon: Run, in_bucket: Mapping[str, str], tmp_path: Path) -> None:
     report = rackrecon("report", "--output", str(tmp_path / "report"), **in_bucket)
     assert report.returncode == 0, report.stderr
