@@ -12,9 +12,15 @@ from pipelines.modelling.workloads import Workload
 LARGEST_TENSOR = 64
 LARGEST_CONTEXT = 32
 LARGEST_PIPELINE = 64
+LARGEST_VIRTUAL = 16
+"""Interleaved parts of a stage: twice what the largest published runs use."""
+
 LARGEST_EXPERT = 512
 MICRO_BATCHES = (1, 2, 4, 8)
-"""Sizes of a micro-batch, in samples."""
+"""Sizes of a micro-batch, in samples, or in multiples where a batch has very many short ones."""
+
+MOST_MICRO_BATCHES = 4096
+"""Micro-batches of a step from which their least size is doubled."""
 
 LAYOUT = (
     "tensor_parallel",
@@ -29,14 +35,19 @@ LAYOUT = (
 _SCHEMA = dict.fromkeys(LAYOUT[:-1], pl.Int64) | {"is_recomputed": pl.Boolean}
 
 
-def layouts(model: Workload) -> pl.DataFrame:
+def layouts(model: Workload, batch_most: int = MOST_MICRO_BATCHES) -> pl.DataFrame:
     """Return every layout of a replica, one row each, the columns of `LAYOUT`.
 
     Tensor ranks share the heads; context ranks take two pieces of the sequence each, so that a causal mask loads them
     alike (Llama Team 2024, arXiv 2407.21783, section 3.3.2); stages, and their interleaved parts, hold the same number
     of layers, where the first and the last may hold one less beside the embeddings (ibid.); expert ranks share the
     experts. `is_recomputed` is whether the layers run forward again in the backward pass.
+
+    Args:
+        model: the model.
+        batch_most: the largest batch that will be looked at, in samples.
     """
+    unit = 1 << max(0, -(-batch_most // MOST_MICRO_BATCHES) - 1).bit_length()
     rows = [
         (tensor, context, pipeline, virtual, expert, micro_batch, is_recomputed)
         for tensor, context, (pipeline, virtual), expert, micro_batch, is_recomputed in product(
@@ -44,7 +55,7 @@ def layouts(model: Workload) -> pl.DataFrame:
             _contexts(model.sequence_length),
             _stages(model.layers),
             _divisors(max(model.experts, 1), LARGEST_EXPERT),
-            MICRO_BATCHES,
+            [unit * size for size in MICRO_BATCHES],
             (False, True),
         )
     ]
@@ -67,5 +78,5 @@ def _stages(layers: int) -> list[tuple[int, int]]:
 
 def _even_stages(layers: int) -> Iterator[tuple[int, int]]:
     for stages in _divisors(layers, LARGEST_PIPELINE):
-        parts = _divisors(layers // stages, layers) if stages > 1 else [1]
+        parts = _divisors(layers // stages, LARGEST_VIRTUAL) if stages > 1 else [1]
         yield from ((stages, virtual) for virtual in parts)

@@ -114,7 +114,7 @@ def frontier(ask: Ask, facts: Facts) -> Frontier:
     solved = _solve(ask, facts)
     plan, goal, family = solved.stands.plan, solved.goal, solved.stands.family
     every = family is None or family.only_micro_batches is not None
-    found = solved.found if every else look(plan, layouts(plan.work.model), goal)
+    found = solved.found if every else look(plan, layouts(plan.work.model, plan.work.batch_most), goal)
     sizes = found.frontier
     if goal.minutes is not None:
         sizes = sizes.filter(pl.col("minutes") <= goal.minutes * _LONGEST_OF_DEADLINE)
@@ -242,7 +242,7 @@ def _alternative(solved: Solved, row: dict[str, Any]) -> tuple[Cluster | None, F
     plan, family, goal = solved.stands.plan, solved.stands.family, solved.goal
     if family is None or family.only_micro_batches is not None:
         return None, solved.found
-    found = search(plan, layouts(plan.work.model), row["accelerator_count"])
+    found = search(plan, layouts(plan.work.model, plan.work.batch_most), row["accelerator_count"])
     best = [cluster(one, plan) for one in detailed(plan, found, chosen(found, goal))]
     return next((one for one in best if one.layout != row["layout"]), None), found
 

@@ -114,8 +114,16 @@ def family_of(name: str, minutes: float | None, facts: Facts) -> Family:
     return replace(family, is_recomputed=_most(family, memory, ~pl.col("fits")) > 0)
 
 
-def step_model(family: Family, fit: dict[str, Any]) -> StepModel:
-    """Return the step model that gives a fit's step for the family's layout, and others by its efficiency."""
+def step_model(family: Family, fit: dict[str, Any], nic_gigabytes_per_second: float) -> StepModel:
+    """Return the step model that gives a fit's step for the family's layout, and others by its efficiency.
+
+    Args:
+        family: the family.
+        fit: its fit, or one to some of its runs.
+        nic_gigabytes_per_second: of one accelerator, taken for runs whose description states none.
+    """
+    nic = pl.col("nic_available_gigabytes_per_second").fill_null(nic_gigabytes_per_second)
+    family = replace(family, members=family.members.with_columns(nic))
     frame = _with_fit(family, fit)
     slots = fit["even_slots"]
     seconds = fit["even_step_seconds"] / slots if slots else fit["micro_batch_seconds"]

@@ -28,6 +28,9 @@ from pipelines.reconciling.planning_platforms import Platform
 TOKENS_PER_BATCH = 16_777_216
 """Of the largest published dense run (Llama Team 2024, arXiv 2407.21783, table 4), where a plan is given no other."""
 
+MOST_TOKENS_PER_BATCH = 4 * TOKENS_PER_BATCH
+"""Beyond which a batch is refused."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Grounds:
@@ -86,7 +89,7 @@ def _by_family(ask: Ask, benchmark: str, platform: Platform, family: Family, fac
         f"with each run held out the step is missed by {error:.2f} % on average, "
         f"{fit['leave_one_out_worst_percent']:.2f} % at worst"
         if error is not None
-        else "two runs are met exactly by two parameters, so its error is not known"
+        else "too few runs to hold one out, so its error is not known"
     )
     basis = Basis(
         kind="calibrated",
@@ -127,7 +130,7 @@ def _family_plan(
     return Plan(
         work=benchmark_work(ask, benchmark, family.member, fit, facts),
         machine=platform.machine,
-        steps=step_model(family, fit),
+        steps=step_model(family, fit, platform.machine.nic_gigabytes_per_second),
         only_micro_batches=family.only_micro_batches,
     )
 
@@ -151,7 +154,7 @@ def _by_points(ask: Ask, platform: Platform, model: Workload, work: Work, facts:
     )
     return Grounds(
         plan=middle,
-        layouts=layouts(model),
+        layouts=layouts(model, work.batch_most),
         basis=_points_basis(told, fixed),
         family=None,
         low=low,
@@ -205,7 +208,7 @@ def _fixed(platform: Platform, facts: Facts) -> StepModel:
     if told.is_empty():
         return StepModel(efficiency=1.0)
     family = family_of(told["family"][0], None, facts)
-    return step_model(family, family.fit)
+    return step_model(family, family.fit, platform.machine.nic_gigabytes_per_second)
 
 
 def _any_member(benchmark: str, facts: Facts) -> tuple[dict[str, Any], dict[str, float]]:
@@ -238,7 +241,14 @@ def _training_work(ask: Ask) -> Work:
     """Return a model and its tokens as work: every batch needs the same samples, and nothing is evaluated."""
     model = _model(ask)
     samples = ask.samples if ask.samples is not None else (ask.tokens or 0.0) / model.sequence_length
-    most = ask.batch_most or max(1, TOKENS_PER_BATCH // model.sequence_length)
+    usual, largest = (max(1, tokens // model.sequence_length) for tokens in (TOKENS_PER_BATCH, MOST_TOKENS_PER_BATCH))
+    most = ask.batch_most or usual
+    if most > largest:
+        raise PlanError(
+            "batch_most",
+            f"batch: no published run learns from as many as {MOST_TOKENS_PER_BATCH / 1e6:.0f} million tokens a step; "
+            f"give at most {largest:,} samples of {model.sequence_length:,} tokens",
+        )
     needs = pl.DataFrame({"global_batch_size": range(1, most + 1)}).with_columns(
         converging_samples=pl.lit(float(samples)), evaluations=pl.lit(0.0)
     )

@@ -256,6 +256,9 @@ def test_layouts_are_those_that_a_model_allows() -> None:
     assert every.join(pl.DataFrame([published]), on=every.columns, how="semi").height == 1
     assert every.filter(128 % pl.col("tensor_parallel") != 0).is_empty()
     assert every["expert_parallel"].unique().to_list() == [1]
+    assert every["micro_batch"].unique().sort().to_list() == [1, 2, 4, 8]
+    assert layouts(LLAMA_405B, 4097)["micro_batch"].unique().sort().to_list() == [2, 4, 8, 16]
+    assert layouts(LLAMA_405B, 32_768)["micro_batch"].min() == 8
     mixture = layouts(small_model(**MIXTURE))
     assert mixture["expert_parallel"].unique().sort().to_list() == [1, 2, 4]
 

@@ -315,6 +315,7 @@ def test_prices_are_prices(price: dict[str, float]) -> None:
         (replace(MODEL, platform="dgx h100"), "nic_gigabits_per_second", "give the Gb/s of one accelerator"),
         (replace(MODEL, platform="H100-NVL-94GB"), "nic_gigabits_per_second", "none is known for H100-NVL-94GB"),
         (replace(BENCHMARK, precision="fp2"), "precision", "give one of bf16, fp4, fp8"),
+        (replace(MODEL, batch_most=8193), "batch_most", "give at most 8,192 samples of 8,192 tokens"),
         (replace(BENCHMARK, accelerators_per_rack=36), "accelerators_per_rack", "set active per rack"),
         (replace(BENCHMARK, active_per_rack=73), "active_per_rack", "72 slots"),
         (replace(BENCHMARK, workload="llama31_8b"), "workload", "refresh with a round that has one"),
