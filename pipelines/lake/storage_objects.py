@@ -161,7 +161,8 @@ class ObjectStorage:
         self._bucket.upload(_object_key(key, name), file)
         try:
             self._put(key, msgspec.json.encode(Pointer(object=name, size_bytes=size_bytes, sha256=sha256)))
-        except StorageError:
+        except ChangedError:
+            # After any other error the pointer may have been put all the same; then the object is not ours to remove.
             with suppress(StorageError):
                 self._bucket.delete(_object_key(key, name))
             raise

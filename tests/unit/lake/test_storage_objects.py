@@ -113,6 +113,37 @@ def test_a_writer_killed_before_its_key_points_leaves_an_object_that_is_swept_a_
 
 
 @pytest.mark.server
+def test_a_pointer_whose_answer_was_lost_still_leads_to_its_object(
+    new_storage: NewStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = new_storage()
+    put = storage._put_over
+
+    def put_without_answer(key: str, content: bytes, version: str | None) -> str:
+        put(key, content, version)
+        raise StorageError("the connection broke off")
+
+    monkeypatch.setattr(storage, "_put_over", put_without_answer)
+    with pytest.raises(StorageError, match="broke off"):
+        publish(storage, "a/x", b"content")
+    assert new_storage().read("a/x") == b"content"
+
+
+@pytest.mark.server
+def test_a_put_that_was_sent_twice_is_put(new_storage: NewStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = new_storage()
+    create = storage._bucket.create
+
+    def create_twice(key: str, content: bytes) -> str:
+        create(key, content)
+        return create(key, content)
+
+    monkeypatch.setattr(storage._bucket, "create", create_twice)
+    publish(storage, "a/x", b"content")
+    assert storage.read("a/x") == b"content"
+
+
+@pytest.mark.server
 def test_what_was_replaced_stays_for_a_day_after_that(
     s3_lake: str, new_storage: NewStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
