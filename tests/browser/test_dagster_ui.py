@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,21 +37,23 @@ class Served:
     tarball: Path
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Serve the UI once for all tests, and refresh its data folder while it starts."""
-    folder = tmp_path_factory.mktemp("ui")
-    environment = {**os.environ, "RACKRECON_DATA": str(folder / "data")}
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """Serve the UI, and refresh its data folder while it starts."""
+    environment = {**os.environ, "RACKRECON_DATA": str(tmp_path / "data")}
     settings = Settings.from_environment(environment)
     settings.prepare_dagster_home()
-    tarball = write_tarball(folder / "training_results_v5.0.tar.gz", published_files(), "training_results_v5.0")
+    tarball = write_tarball(tmp_path / "training_results_v5.0.tar.gz", published_files(), "training_results_v5.0")
     remember(Workshop(settings).lake, RoundInput(round=SMALL, path=str(tarball)))
     port = free_port()
     ui = [*COMMAND, "ui", "--port", str(port)]
     with subprocess.Popen(ui, env=environment, stderr=subprocess.DEVNULL) as process:
         try:
             # in a process of its own: the browser's event loop runs in this one
-            subprocess.run([*COMMAND, "refresh"], env=environment, check=True, stderr=subprocess.PIPE)
+            refresh = subprocess.run(
+                [*COMMAND, "refresh"], env=environment, capture_output=True, text=True, check=False
+            )
+            assert refresh.returncode == 0, refresh.stderr
             deadline = time.monotonic() + SECONDS
             while not answers(port):
                 assert time.monotonic() < deadline, "the UI does not come up"
@@ -76,9 +78,9 @@ def answers(port: int) -> bool:
         return False
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Give one page for all tests: the UI's own scripts are then loaded once."""
+    """Give a page that waits as long as a busy machine needs."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     context.set_default_timeout(SECONDS * 1000)
     expect.set_options(timeout=SECONDS * 1000)
@@ -93,21 +95,36 @@ def seen(page: Page, *texts: str) -> None:
         expect(page.get_by_text(text, exact=True).locator("visible=true").first).to_be_visible()
 
 
-def test_lineage_opens_by_layer_and_by_asset(served: Served, page: Page) -> None:
+def test_people_find_their_way(served: Served, page: Page, subtests: pytest.Subtests) -> None:
+    """One test, so that the server and its data are made once however tests are spread over processes."""
+    steps: tuple[Callable[[Served, Page], None], ...] = (
+        lineage_opens_by_layer_and_by_asset,
+        an_asset_tells_what_it_is,
+        metadata_show_where_columns_come_from_and_a_picture,
+        a_check_shows_its_failing_rows,
+        rounds_jobs_schedule_and_sensor_say_what_they_do,
+        one_round_is_run_again_and_one_that_fails_says_why,
+    )
+    for step in steps:
+        with subtests.test(step.__name__):
+            step(served, page)
+
+
+def lineage_opens_by_layer_and_by_asset(served: Served, page: Page) -> None:
     page.goto(f"{served.address}/asset-groups")
     seen(page, "raw", "core", "mart", "warehouse")
     page.goto(f"{served.address}/assets/mart/rack_audit?view=lineage")
     seen(page, "Nearest Neighbors", "rack_audit", "systems", "findings")
 
 
-def test_an_asset_tells_what_it_is(served: Served, page: Page) -> None:
+def an_asset_tells_what_it_is(served: Served, page: Page) -> None:
     page.goto(f"{served.address}/assets/mart/results")
     seen(page, "mart", "reconciling", "Parquet", "Polars", "Row count", "Freshness policy")
     seen(page, "score_minutes", "unit: minutes", "primary key", "Result files in the benchmark's folder")
     expect(page.get_by_text("on day 8 of the month, only in May, July, October, and December")).to_be_visible()
 
 
-def test_metadata_show_where_columns_come_from_and_a_picture(served: Served, page: Page) -> None:
+def metadata_show_where_columns_come_from_and_a_picture(served: Served, page: Page) -> None:
     page.goto(f"{served.address}/assets/mart/results?view=events")
     seen(page, "core.scaling_factors.rcp_factor, mart.runs.raw_minutes")
     page.goto(f"{served.address}/assets/mart/reconciled_runs?view=events")
@@ -118,13 +135,13 @@ def test_metadata_show_where_columns_come_from_and_a_picture(served: Served, pag
     assert picture.evaluate("image => image.naturalWidth") > 500
 
 
-def test_a_check_shows_its_failing_rows(served: Served, page: Page) -> None:
+def a_check_shows_its_failing_rows(served: Served, page: Page) -> None:
     page.goto(f"{served.address}/assets/mart/rack_audit?view=checks&checkDetail=whole_racks")
     seen(page, "whole_racks", "The accelerators fill whole racks, or less than one.", "Failed")
     seen(page, "acme_rack", "remainder_by_slots", "rows_in_words")
 
 
-def test_rounds_jobs_schedule_and_sensor_say_what_they_do(served: Served, page: Page) -> None:
+def rounds_jobs_schedule_and_sensor_say_what_they_do(served: Served, page: Page) -> None:
     page.goto(f"{served.address}/assets/core/runs?view=partitions")
     seen(page, SMALL, REAL)
     page.goto(f"{served.address}/jobs")
@@ -137,7 +154,7 @@ def test_rounds_jobs_schedule_and_sensor_say_what_they_do(served: Served, page: 
     seen(page, "Asks at which commit each round stands; starts a live refresh where the lake holds another one.")
 
 
-def test_one_round_is_run_again_and_one_that_fails_says_why(served: Served, page: Page) -> None:
+def one_round_is_run_again_and_one_that_fails_says_why(served: Served, page: Page) -> None:
     run_again(served, page, "core/runs")
     seen(page, "Success", "read_round", f"partition: {SMALL}")
 
