@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ with without_sqlalchemy():
     from pipelines.scoring.rcp import expected_progress
 
 if TYPE_CHECKING:
-    from pipelines.reconciling.planning_answers import Answer, Comparison, FrontierPoint
+    from pipelines.reconciling.planning_answers import Answer, Comparison, Frontier
 
 
 def make_plan(options: Options, beside: tuple[str, str] | None, *, is_frontier: bool, form: PlanFormat) -> None:
@@ -126,18 +126,20 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _print_frontier(points: Sequence[FrontierPoint], origin: Provenance, form: PlanFormat) -> None:
+def _print_frontier(found: Frontier, origin: Provenance, form: PlanFormat) -> None:
     match form:
         case PlanFormat.json:
-            _print_json(frontier_as_json(points, origin))
+            _print_json(frontier_as_json(found, origin))
         case PlanFormat.html:
             from pipelines.publishing.plan_page import frontier_as_html
 
-            sys.stdout.write(frontier_as_html(points, origin))
+            sys.stdout.write(frontier_as_html(found, origin))
         case PlanFormat.table:
-            sys.stdout.write(visible(frontier_as_text(points, origin)))
+            sys.stdout.write(visible(frontier_as_text(found, origin)))
         case _:
-            write_rows(frontier_frame(points), _ROWS[form])
+            for sentence in found.extrapolations:
+                say(f"extrapolation: {sentence}")
+            write_rows(frontier_frame(found), _ROWS[form])
 
 
 def _print_json(content: Mapping[str, Any]) -> None:

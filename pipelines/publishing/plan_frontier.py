@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +10,7 @@ import polars as pl
 
 from pipelines.publishing.plan_provenance import Provenance
 from pipelines.publishing.plan_words import DERIVED, Rows, duration
-from pipelines.reconciling.planning_answers import FrontierPoint
+from pipelines.reconciling.planning_answers import Frontier
 
 COLUMNS = {
     "racks": pl.Int64,
@@ -33,20 +32,27 @@ ROWS_SHOWN = 30
 """Most rows that a person is shown."""
 
 
-def frontier_frame(points: Sequence[FrontierPoint]) -> pl.DataFrame:
+def frontier_frame(frontier: Frontier) -> pl.DataFrame:
     """Return a row for each point, the smallest first."""
-    rows = [{**asdict(point.cluster), "computer_kilowatts": point.computer_kilowatts} for point in points]
+    rows = [{**asdict(point.cluster), "computer_kilowatts": point.computer_kilowatts} for point in frontier.points]
     frame = pl.DataFrame([{name: row[name] for name in COLUMNS} for row in rows], schema=COLUMNS)
     return frame.sort("racks", "accelerators", "minutes", "layout")
 
 
-def frontier_as_json(points: Sequence[FrontierPoint], provenance: Provenance) -> dict[str, Any]:
-    """Return the points with what they were made from."""
-    rows = frontier_frame(points).to_dicts()
-    return {"command": provenance.command, "points": rows, "derived": DERIVED, **provenance.as_json()}
+def frontier_as_json(frontier: Frontier, provenance: Provenance) -> dict[str, Any]:
+    """Return the points with what they stand on and were made from."""
+    return {
+        "command": provenance.command,
+        "extrapolations": list(frontier.extrapolations),
+        "points": frontier_frame(frontier).to_dicts(),
+        "basis": asdict(frontier.basis),
+        "inputs": asdict(frontier.inputs),
+        "derived": DERIVED,
+        **provenance.as_json(),
+    }
 
 
-def frontier_rows(points: Sequence[FrontierPoint]) -> Rows:
+def frontier_rows(frontier: Frontier) -> Rows:
     """Return what of the shown points a reader looks at first."""
     rows = tuple(
         (
@@ -57,36 +63,38 @@ def frontier_rows(points: Sequence[FrontierPoint]) -> Rows:
             row["layout"],
             f"{row['global_batch_size']:,}",
         )
-        for row in _shown(points).iter_rows(named=True)
+        for row in _shown(frontier).iter_rows(named=True)
     )
     columns = ("racks", "accelerators", "time", "MW", "layout", "batch")
     return Rows(columns, rows, ("racks", "accelerators", "time", "MW", "batch"))
 
 
-def frontier_said(points: Sequence[FrontierPoint]) -> str:
+def frontier_said(frontier: Frontier) -> str:
     """Return what the rows are."""
-    frame = frontier_frame(points)
+    frame = frontier_frame(frontier)
     if frame.is_empty():
         return "No plan fits."
-    first, last = frame.row(0, named=True), frame.row(-1, named=True)
-    shown = _shown(points).height
+    by_size = frame.sort("accelerators", "minutes")
+    least, most = (
+        f"{row['accelerators']:,} accelerators in {duration(row['minutes'])}"
+        for row in (by_size.row(0, named=True), by_size.row(-1, named=True))
+    )
+    shown, given = _shown(frontier).height, frontier.inputs
     thinned = "" if shown == frame.height else f" {shown} of them stand below; --format csv and json give all."
     return (
-        f"{frame.height:,} plans that no other beats on time, accelerators and power at once, from "
-        f"{_racks(first['racks'])} in {duration(first['minutes'])} to {_racks(last['racks'])} in "
-        f"{duration(last['minutes'])}.{thinned}"
+        f"{frame.height:,} plans of {given.work} on {given.platform} at {given.precision} that no other beats on time, "
+        f"accelerators and power at once, from {least} to {most}.{thinned}"
     )
 
 
-def _racks(count: int) -> str:
-    return f"{count:,} rack{'' if count == 1 else 's'}"
-
-
-def _shown(points: Sequence[FrontierPoint]) -> pl.DataFrame:
-    """Return the fastest point of each number of racks, at even ratios of them where there are too many to read."""
-    fastest = frontier_frame(points).sort("racks", "minutes").unique("racks", keep="first", maintain_order=True)
-    if fastest.height <= ROWS_SHOWN:
-        return fastest
-    least, most = math.log(fastest["racks"][0]), math.log(fastest["racks"][-1])
-    place = ((pl.col("racks").log() - least) / (most - least) * (ROWS_SHOWN - 1)).round()
-    return fastest.with_columns(place=place).unique("place", keep="first", maintain_order=True).drop("place")
+def _shown(frontier: Frontier) -> pl.DataFrame:
+    """Return the points that are faster than all on fewer racks, at even ratios of racks where they are many."""
+    fastest = frontier_frame(frontier).sort("racks", "minutes").unique("racks", keep="first", maintain_order=True)
+    before = pl.col("minutes").cum_min().shift(1)
+    faster = fastest.filter(before.is_null() | (pl.col("minutes") < before))
+    if faster.height <= ROWS_SHOWN:
+        return faster
+    least, most = math.log(faster["racks"][0]), math.log(faster["racks"][-1])
+    place = ((pl.col("racks").log() - least) / (most - least) * (ROWS_SHOWN - 2)).floor()
+    is_first = place.is_first_distinct() | (pl.col("racks") == faster["racks"][-1])
+    return faster.filter(is_first)

@@ -13,8 +13,8 @@ from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.plan_frontier import frontier_rows, frontier_said
 from pipelines.publishing.plan_provenance import Provenance
 from pipelines.publishing.plan_text import comparison_rows
-from pipelines.publishing.plan_words import DERIVED, Part, Rows, derived, headline, inputs, parts
-from pipelines.reconciling.planning_answers import Answer, Comparison, FrontierPoint
+from pipelines.publishing.plan_words import Part, Rows, derived, headline, inputs, parts
+from pipelines.reconciling.planning_answers import Answer, Comparison, Frontier
 
 _STYLE = """
 .figure { font-weight: 600; }
@@ -34,6 +34,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--page); p
 .track .zero { left: 50%; width: 1px; background: var(--quiet); }
 .track .move { background: var(--info); border-radius: 2px; min-width: 2px; }
 @media (max-width: 46rem) {
+  td, td.number { min-width: 0; padding-right: 0.5rem; white-space: normal; overflow-wrap: anywhere; }
   .tracked { grid-template-columns: 1fr max-content; }
   .tracked .track { grid-row: 2; grid-column: 1 / -1; }
 }
@@ -92,7 +93,7 @@ def plan_as_html(answer: Answer, provenance: Provenance) -> str:
     return _page(
         provenance,
         title=f"Plan: {answer.inputs.work} on {answer.inputs.platform}",
-        plans=[Shown("", headline(answer), derived(answer), answer.extrapolations)],
+        plans=[Shown("", headline(answer), derived(answer.inputs), answer.extrapolations)],
         parts=[_shown(part, answer) for part in parts(answer)],
         inputs=inputs(answer),
     )
@@ -102,7 +103,7 @@ def comparison_as_html(comparison: Comparison, provenance: Provenance) -> str:
     """Return the page of two plans side by side."""
     first, second = comparison.first, comparison.second
     plans = [
-        Shown(f" of {letter}", headline(answer), derived(answer), answer.extrapolations)
+        Shown(f" of {letter}", headline(answer), derived(answer.inputs), answer.extrapolations)
         for letter, answer in (("A", first), ("B", second))
     ]
     return _page(
@@ -113,10 +114,10 @@ def comparison_as_html(comparison: Comparison, provenance: Provenance) -> str:
     )
 
 
-def frontier_as_html(points: Sequence[FrontierPoint], provenance: Provenance) -> str:
+def frontier_as_html(frontier: Frontier, provenance: Provenance) -> str:
     """Return the page of the plans that no other beats."""
-    plans = [Shown("", frontier_said(points), DERIVED, ())]
-    return _page(provenance, title="Time, size and power", plans=plans, rows=frontier_rows(points))
+    plans = [Shown("", frontier_said(frontier), derived(frontier.inputs), frontier.extrapolations)]
+    return _page(provenance, title="Time, size and power", plans=plans, rows=frontier_rows(frontier))
 
 
 def _page(provenance: Provenance, **content: Any) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 from pipelines.publishing.plan_frontier import frontier_rows, frontier_said
 from pipelines.publishing.plan_provenance import Provenance
 from pipelines.publishing.plan_words import DERIVED, Part, Rows, derived, headline, inputs, parts
-from pipelines.reconciling.planning_answers import Answer, Comparison, ComparisonRow, FrontierPoint
+from pipelines.reconciling.planning_answers import Answer, Comparison, ComparisonRow, Frontier
 
 WIDTH = 80
 _LABEL = 16
@@ -25,7 +25,12 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(%|GB|GB/s|Gb/s|MW|kW|s|ms|minutes|hours|
 
 def plan_as_text(answer: Answer, provenance: Provenance) -> str:
     """Return the plan: extrapolations where there are any, the answer, its parts, what it was asked and made from."""
-    lines = [*_extrapolations(answer), *_wrapped(headline(answer)), *_wrapped(derived(answer)), ""]
+    lines = [
+        *_extrapolations(answer.extrapolations),
+        *_wrapped(headline(answer)),
+        *_wrapped(derived(answer.inputs)),
+        "",
+    ]
     for part in parts(answer):
         lines += _part(part)
     lines += ["Inputs", *_table(inputs(answer), has_header=False)]
@@ -36,15 +41,19 @@ def comparison_as_text(comparison: Comparison, provenance: Provenance) -> str:
     """Return two plans side by side."""
     lines: list[str] = []
     for letter, answer in (("A", comparison.first), ("B", comparison.second)):
-        lines += [*_extrapolations(answer, f"{letter}, "), *_wrapped(f"{letter}  {headline(answer)}", "   ")]
-        lines += [*_wrapped(derived(answer), "   ", "   "), ""]
+        lines += [
+            *_extrapolations(answer.extrapolations, f"{letter}, "),
+            *_wrapped(f"{letter}  {headline(answer)}", "   "),
+        ]
+        lines += [*_wrapped(derived(answer.inputs), "   ", "   "), ""]
     lines += _table(comparison_rows(comparison))
     return "\n".join([*lines, *_end(provenance)]) + "\n"
 
 
-def frontier_as_text(points: Sequence[FrontierPoint], provenance: Provenance) -> str:
+def frontier_as_text(frontier: Frontier, provenance: Provenance) -> str:
     """Return the plans that no other beats."""
-    lines = [*_wrapped(frontier_said(points)), "", *_table(frontier_rows(points))]
+    lines = [*_extrapolations(frontier.extrapolations), *_wrapped(frontier_said(frontier))]
+    lines += [*_wrapped(derived(frontier.inputs)), "", *_table(frontier_rows(frontier))]
     return "\n".join([*lines, *_end(provenance)]) + "\n"
 
 
@@ -73,10 +82,10 @@ def _value(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value).replace("_", " ")
 
 
-def _extrapolations(answer: Answer, of: str = "") -> Iterator[str]:
-    for sentence in answer.extrapolations:
+def _extrapolations(sentences: Sequence[str], of: str = "") -> Iterator[str]:
+    for sentence in sentences:
         yield from _wrapped(f"{of}EXTRAPOLATION: {sentence}", "  ")
-    if answer.extrapolations:
+    if sentences:
         yield ""
 
 

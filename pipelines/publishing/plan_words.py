@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pipelines.reconciling.planning_answers import Answer, Cluster, Nearest
+from pipelines.reconciling.planning_answers import Answer, Cluster, Inputs, Nearest
 from pipelines.reconciling.planning_asks import Ask
 
 DERIVED = "All figures here are derived from published results and specifications; none is an official result."
@@ -60,9 +60,9 @@ def _asked(ask: Ask) -> str:
     return f"{number:,.6g} {unit}{'' if number == 1 else 's'}"
 
 
-def derived(answer: Answer) -> str:
+def derived(inputs: Inputs) -> str:
     """Return what the answer is: ours."""
-    return f"Derived by a model from results up to {answer.inputs.newest_round}, not an official result."
+    return f"Derived by a model from results up to {inputs.newest_round}, not an official result."
 
 
 def parts(answer: Answer) -> Iterator[Part]:
@@ -150,7 +150,7 @@ def _racks(answer: Answer) -> Part:
     noise = ""
     if racks.noise_low is not None and racks.noise_high is not None and racks.noise_low != racks.noise_high:
         noise = f"{racks.noise_low:,} to {racks.noise_high:,} where the time misses by its interval."
-    said = " recommended" if answer.ask.deadline_minutes is not None else ""
+    said = " recommended" if answer.ask.deadline_minutes is not None else " racks" if racks.recommended > 1 else " rack"
     return Part(
         "Racks",
         f"{racks.recommended:,}{said}{span}, {at_work}{spare}",
@@ -213,7 +213,7 @@ def _time_range(answer: Answer) -> str:
 
 def _network(answer: Answer) -> Part:
     network, ratio = answer.network, answer.inputs.oversubscription
-    shared = "" if ratio == 1 else f" and between leaves {network.available_gigabytes_per_second / ratio:.6g}"
+    shared = "" if ratio == 1 else f", the over-subscription of {ratio:g} counted in the need"
     told = (
         f"{words(network.verdict)}: needs {network.needed_gigabytes_per_second:.1f} GB/s an accelerator "
         f"({network.needed_low_gigabytes_per_second:.1f} to {network.needed_high_gigabytes_per_second:.1f}), has "

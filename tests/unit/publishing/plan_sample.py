@@ -14,6 +14,7 @@ from pipelines.reconciling.planning_answers import (
     ComparisonRow,
     Cost,
     Fabric,
+    Frontier,
     FrontierPoint,
     Inputs,
     Nearest,
@@ -228,9 +229,14 @@ COMPARISON = Comparison(
     ),
 )
 
-POINTS = (
-    FrontierPoint(cluster=CLUSTER, computer_kilowatts=4914.0),
-    FrontierPoint(cluster=CLUSTER, computer_kilowatts=None),
+FRONTIER = Frontier(
+    points=(
+        FrontierPoint(cluster=CLUSTER, computer_kilowatts=4914.0),
+        FrontierPoint(cluster=CLUSTER, computer_kilowatts=None),
+    ),
+    extrapolations=(),
+    inputs=INPUTS,
+    basis=ANSWER.basis,
 )
 
 PROVENANCE = Provenance(

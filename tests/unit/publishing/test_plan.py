@@ -18,8 +18,8 @@ from pipelines.publishing.plan_json import answer_as_json, comparison_as_json, f
 from pipelines.publishing.plan_page import comparison_as_html, frontier_as_html, plan_as_html
 from pipelines.publishing.plan_text import WIDTH, comparison_as_text, frontier_as_text, plan_as_text
 from pipelines.publishing.plan_words import duration, durations, headline, parts
-from pipelines.reconciling.planning_answers import Answer, FrontierPoint
-from tests.unit.publishing.plan_sample import ANSWER, CLUSTER, COMPARISON, POINTS, PROVENANCE
+from pipelines.reconciling.planning_answers import Answer, Frontier, FrontierPoint
+from tests.unit.publishing.plan_sample import ANSWER, CLUSTER, COMPARISON, FRONTIER, PROVENANCE
 
 HOSTILE = "</style></script><img src=x onerror=alert(1)>\"&'"
 TITLES = [
@@ -94,7 +94,7 @@ def test_parts_come_in_the_order_in_which_a_planner_asks() -> None:
 def test_every_line_fits_a_terminal_but_one_name() -> None:
     wide = [line for line in text_of(ANSWER).splitlines() if len(line) > WIDTH]
     assert wide == []
-    for text in (comparison_as_text(COMPARISON, PROVENANCE), frontier_as_text(POINTS, PROVENANCE)):
+    for text in (comparison_as_text(COMPARISON, PROVENANCE), frontier_as_text(FRONTIER, PROVENANCE)):
         assert max(map(len, text.splitlines())) <= WIDTH
 
 
@@ -212,27 +212,33 @@ def test_the_extrapolation_of_each_of_two_plans_is_said_before_it() -> None:
 
 
 def test_a_frontier_as_rows() -> None:
-    frame = frontier_frame(POINTS)
+    frame = frontier_frame(FRONTIER)
     assert frame.schema == pl.Schema(COLUMNS)
     assert frame["computer_kilowatts"].to_list() == [4914.0, None]
     assert frame["layout"].to_list() == [CLUSTER.layout] * 2
-    told = frontier_as_json(POINTS, PROVENANCE)
+    told = frontier_as_json(FRONTIER, PROVENANCE)
     assert told["points"] == frame.to_dicts()
     assert told["trademark"] == TRADEMARK
 
 
-def points_of(*sizes: tuple[int, float]) -> tuple[FrontierPoint, ...]:
-    return tuple(
-        FrontierPoint(cluster=replace(CLUSTER, racks=racks, minutes=minutes), computer_kilowatts=132.0 * racks)
+def frontier_of(*sizes: tuple[int, float]) -> Frontier:
+    points = tuple(
+        FrontierPoint(
+            cluster=replace(CLUSTER, racks=racks, accelerators=64 * racks, minutes=minutes),
+            computer_kilowatts=132.0 * racks,
+        )
         for racks, minutes in sizes
     )
+    return replace(FRONTIER, points=points)
 
 
 def test_many_points_are_thinned_for_people_only() -> None:
-    points = points_of(*((racks, 1000 / racks) for racks in range(200, 0, -1)), (7, 900.0))
-    assert frontier_frame(points)["racks"].to_list() == sorted([7, *range(1, 201)])
-    text = frontier_as_text(points, PROVENANCE)
-    assert text.startswith("201 plans that no other beats on time, accelerators and power at once, from 1\nrack in")
+    frontier = frontier_of(*((racks, 1000 / racks) for racks in range(200, 0, -1)), (7, 900.0))
+    assert frontier_frame(frontier)["racks"].to_list() == sorted([7, *range(1, 201)])
+    text = frontier_as_text(frontier, PROVENANCE)
+    told = " ".join(text.split())
+    assert told.startswith("201 plans of llama31_405b on GB200 NVL72 at fp8 that no other beats on time, accelerators")
+    assert "from 64 accelerators in 16.67 hours to 12,800 accelerators in 5.00 minutes." in told
     shown = [int(line.split()[0]) for line in text.splitlines() if "tp4-cp2" in line]
     assert 20 <= len(shown) <= ROWS_SHOWN
     assert (shown[0], shown[-1]) == (1, 200)
@@ -242,10 +248,13 @@ def test_many_points_are_thinned_for_people_only() -> None:
 
 
 def test_a_frontier_in_words() -> None:
-    text = frontier_as_text(POINTS, PROVENANCE)
-    assert text.startswith("2 plans that no other beats")
+    text = frontier_as_text(FRONTIER, PROVENANCE)
+    assert text.startswith("2 plans of llama31_405b on GB200 NVL72 at fp8 that no other beats")
+    assert "\nDerived by a model from results up to training-v5.0" in text
+    extrapolated = frontier_as_text(replace(FRONTIER, extrapolations=("No such run.",)), PROVENANCE)
+    assert extrapolated.startswith("EXTRAPOLATION: No such run.\n")
     assert re.search(r"^ +39 +2,496 +26.76 minutes +4.91 +tp4-cp2-pp8-vp8-mb1 +1,248$", text, re.MULTILINE)
-    assert frontier_as_text((), PROVENANCE).startswith("No plan fits.")
+    assert frontier_as_text(frontier_of(), PROVENANCE).startswith("No plan fits.")
 
 
 def page_of(html: str) -> LexborHTMLParser:
@@ -280,7 +289,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
     for html in (
         plan_as_html(ANSWER, PROVENANCE),
         comparison_as_html(COMPARISON, PROVENANCE),
-        frontier_as_html(POINTS, PROVENANCE),
+        frontier_as_html(FRONTIER, PROVENANCE),
     ):
         page = page_of(html)
         assert page.css("script") == []
