@@ -29,9 +29,9 @@ USUAL_SEQUENCE_LENGTH = 8192
 """Tokens of a sample where none are given: most of a pre-training is run so, whatever more a model takes."""
 
 _OPTION_OF = {
-    "workload": "--workload or --model",
+    "workload": "the work (--workload or --model)",
     "tokens": "--tokens or --samples",
-    "target_minutes": "--target-minutes, --days, --racks, --accelerators or --megawatts",
+    "target_minutes": "a goal (--target-minutes, --days, --racks, --accelerators or --megawatts)",
     "nic_gigabits_per_second": "--nic",
 }
 """Options to give where a field of an ask is missing, and where an option has another name."""
@@ -81,10 +81,9 @@ class Options:
         Raises:
             UsageError: an option is missing, cannot be read, or contradicts another.
         """
-        if self.platform is None:
-            raise UsageError("--platform is missing: name a rack product, a node or a part, such as gb200-nvl72")
-        if self.precision is None:
-            raise UsageError("--precision is missing: name one, such as fp8")
+        missing = self._missing()
+        if missing or self.platform is None or self.precision is None:
+            raise UsageError(f"a plan needs {', '.join(missing)}; `rackrecon plan --help` shows examples")
         if self.sequence_length is not None and self.model is None:
             raise UsageError("--sequence-length is of a model: leave it out, a benchmark has its own")
         tokens, samples = _count("--tokens", self.tokens), _count("--samples", self.samples)
@@ -116,6 +115,20 @@ class Options:
             )
         except PlanError as error:
             raise refused(error, self) from None
+
+    def _missing(self) -> list[str]:
+        """Return what no plan goes without and was not given."""
+        goals = (self.target_minutes, self.days, self.racks, self.accelerators, self.megawatts)
+        return [
+            option
+            for option, is_given in (
+                (_OPTION_OF["workload"], (self.workload, self.model) != (None, None)),
+                (_OPTION_OF["target_minutes"], any(goal is not None for goal in goals)),
+                ("--platform (such as gb200-nvl72)", self.platform is not None),
+                ("--precision (such as fp8)", self.precision is not None),
+            )
+            if not is_given
+        ]
 
     def beside(self, name: str) -> Options:
         """Return the same with one thing otherwise, as --compare names it: a NIC, a platform, one at a precision."""

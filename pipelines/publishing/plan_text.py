@@ -42,7 +42,7 @@ def comparison_as_text(comparison: Comparison, provenance: Provenance) -> str:
     lines: list[str] = []
     for letter, answer in (("A", comparison.first), ("B", comparison.second)):
         lines += [
-            *_extrapolations(answer.extrapolations, f"{letter}, "),
+            *_extrapolations(answer.extrapolations, f" of {letter}"),
             *_wrapped(f"{letter}  {headline(answer)}", "   "),
         ]
         lines += [*_wrapped(derived(answer.inputs), "   ", "   "), ""]
@@ -84,7 +84,7 @@ def _value(value: object) -> str:
 
 def _extrapolations(sentences: Sequence[str], of: str = "") -> Iterator[str]:
     for sentence in sentences:
-        yield from _wrapped(f"{of}EXTRAPOLATION: {sentence}", "  ")
+        yield from _wrapped(f"EXTRAPOLATION{of}: {sentence}", "  ")
     if sentences:
         yield ""
 

@@ -196,7 +196,7 @@ def test_two_platforms_side_by_side(run: Run) -> None:
         ("--model huge.json --tokens 1T --racks 1 --platform h100 --precision bf16", "a platform with more memory"),
         (f"{GB200} --format csv", "add --frontier"),
         (f"{GB200} --frontier --compare h100 b200", "give one of the two"),
-        (GB200.replace("--platform gb200-nvl72", ""), "--platform is missing"),
+        (GB200.replace("--platform gb200-nvl72", ""), "a plan needs --platform (such as gb200-nvl72)"),
     ],
 )
 def test_what_cannot_be_planned_is_said_with_what_to_change(run: Run, words: str, told: str) -> None:

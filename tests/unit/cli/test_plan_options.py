@@ -132,12 +132,12 @@ def test_bytes_are_no_gigabits(text: str) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"platform": None}, "--platform is missing"),
-        ({"precision": None}, "--precision is missing"),
+        ({"platform": None}, "a plan needs --platform (such as gb200-nvl72); "),
+        ({"precision": None}, "a plan needs --precision (such as fp8); "),
         ({"target_minutes": 0.0}, "expected more than zero, found 0.0 (--target-minutes)"),
-        ({"target_minutes": None}, "(--target-minutes, --days, --racks, --accelerators or --megawatts)"),
+        ({"target_minutes": None}, "a goal (--target-minutes, --days, --racks, --accelerators or --megawatts); "),
         ({"racks": 4}, "--racks"),
-        ({"workload": None}, "(--workload or --model)"),
+        ({"workload": None, "platform": None}, "needs the work (--workload or --model), --platform (such as"),
         ({"tokens": "20T"}, "leave tokens and samples out (--tokens)"),
         ({"sequence_length": 8192}, "--sequence-length is of a model"),
         ({"spare_racks": -1}, "(--spare-racks)"),
@@ -155,7 +155,7 @@ def test_a_refusal_of_the_engine_names_its_option() -> None:
     asked = options(active_per_rack=90)
     assert str(refused(PlanError("active_per_rack", "too many"), asked)) == "too many (--active-per-rack)"
     assert str(refused(PlanError("workload", "none"), asked)) == "none (--workload)"
-    assert str(refused(PlanError("workload", "none"), options(workload=None))) == "none (--workload or --model)"
+    assert str(refused(PlanError("tokens", "none"), asked)) == "none (--tokens or --samples)"
 
 
 def test_a_model(config: Callable[..., Path]) -> None:

@@ -206,7 +206,7 @@ def test_two_plans_in_json_and_text() -> None:
 def test_the_extrapolation_of_each_of_two_plans_is_said_before_it() -> None:
     second = replace(ANSWER, extrapolations=("No such run.",))
     lines = comparison_as_text(replace(COMPARISON, second=second), PROVENANCE).splitlines()
-    assert lines.index("B, EXTRAPOLATION: No such run.") < next(
+    assert lines.index("EXTRAPOLATION of B: No such run.") < next(
         place for place, line in enumerate(lines) if line.startswith("B  39 racks")
     )
 
