@@ -68,8 +68,9 @@ class Example:
 
 
 def newest_round(tables: Tables) -> str | None:
-    """Return the newest round that has results: of training where there is one, else the last by name."""
-    rounds = tables.need("mart.results")["round"].unique().sort().to_list()
+    """Return the newest training round that has results, None where none was read."""
+    results = tables.want("mart.results")
+    rounds = [] if results is None else results["round"].unique().sort().to_list()
     return newest(rounds, "training") or (rounds[-1] if rounds else None)
 
 
@@ -172,9 +173,12 @@ def network(tables: Tables) -> Question:
         runs = tables.want("mart.reconciled_runs")
         verdicts = pl.Series([], dtype=pl.String) if runs is None else runs["nic_verdict"].drop_nulls()
     counts = dict(verdicts.value_counts().iter_rows()) if verdicts.len() else {}
-    return Question(
+    told = (
         f"For {counts.get('enough', 0)} of {counted(verdicts.len(), 'result')} yes, for {counts.get('not_enough', 0)} "
-        f"no, {counts.get('too_close_to_call', 0)} are too close to call.",
+        f"no, {counts.get('too_close_to_call', 0)} are too close to call."
+    )
+    return Question(
+        told if verdicts.len() else "No result here tells both what it needs and what it has.",
         "Language-model results of all rounds here: NIC bandwidth, where it is known, against the need; derived",
         [_bar(name, counts, "nic.html") for name in _NETWORK],
     )

@@ -55,12 +55,12 @@ def render(lake: Lake, today: date) -> Iterator[tuple[str, str]]:
 
 
 def _first(tables: Tables) -> dict[str, Any]:
-    round_name = front.newest_round(tables) or ""
+    round_name = front.newest_round(tables)
     return {
         "round_name": round_name,
-        "headline": front.headline(tables, round_name),
-        "tiles": front.round_tiles(tables, round_name),
-        "fastest": front.fastest(tables, round_name),
+        "headline": front.headline(tables, round_name) if round_name else "",
+        "tiles": front.round_tiles(tables, round_name) if round_name else [],
+        "fastest": front.fastest(tables, round_name) if round_name else None,
         "findings": front.findings(tables),
         "network": front.network(tables),
         "claims": front.claims(tables),

@@ -16,6 +16,7 @@ from pipelines.schemas import TABLES
 
 LABELS = {
     "result_id": "Result",
+    "on": "Ran on",
     "score_minutes": "Score",
     "raw_minutes": "Time on the clock",
     "rcp_factor": "Convergence factor",

@@ -198,6 +198,16 @@ def test_the_first_page_asks_and_answers(folder: Path) -> None:
     assert kind.attributes["href"] == "findings.html#severity=warning&kind=run.not_counted"
 
 
+def test_a_lake_without_a_training_round_says_so(tmp_path: Path) -> None:
+    lake = Lake.at(str(tmp_path / "inference"))
+    put(lake, "core.sources", source("inference-v5.1"), partition="inference-v5.1")
+    folder = write_report(lake, tmp_path / "report", TODAY).first_page.parent
+    tree = page(folder, "index")
+    assert words_of(tree, "#newest") == "No training round is here"
+    assert words_of(tree, ".short-answer") == "No result here tells both what it needs and what it has."
+    assert "mart.results has no row" in words_of(page(folder, "results"), ".absent")
+
+
 def test_a_kind_without_words_is_told_by_its_name() -> None:
     assert kind_of_finding("racks.never_heard_of") == "racks: never heard of"
 
