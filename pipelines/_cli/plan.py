@@ -14,12 +14,14 @@ from pipelines._cli.messages import UsageError, say
 from pipelines._cli.plan_command import PlanFormat
 from pipelines._cli.rows import Format, visible, write_rows
 from pipelines.publishing.notice import TRADEMARK
+from pipelines.settings import Settings
 
 with without_sqlalchemy():
     import polars as pl
 
     from pipelines._cli.plan_facts import PlanTables, plan_tables
     from pipelines._cli.plan_options import Options, refused
+    from pipelines.cluster.connecting import spread_of
     from pipelines.publishing.plan_frontier import frontier_as_json, frontier_frame
     from pipelines.publishing.plan_json import comparison_as_json, comparison_figures, plan_as_json
     from pipelines.publishing.plan_provenance import Provenance
@@ -51,16 +53,17 @@ def make_plan(options: Options, beside: tuple[str, str] | None, *, is_frontier: 
     tables = plan_tables(NEEDED_TABLES)
     origin = _provenance(options, more, tables)
     say(tables.age())
-    facts = _facts(tables.frames)
-    try:
-        if is_frontier:
-            _print_frontier(frontier(asks[0], facts), origin, form)
-        elif beside is not None:
-            _print_comparison(compare(asks[0], asks[1], facts), origin, form)
-        else:
-            _print_plan(answer(asks[0], facts), origin, form)
-    except PlanError as error:
-        raise refused(error, options) from None
+    with spread_of(Settings.from_environment()) as spread:
+        facts = replace(_facts(tables.frames), spread=spread)
+        try:
+            if is_frontier:
+                _print_frontier(frontier(asks[0], facts), origin, form)
+            elif beside is not None:
+                _print_comparison(compare(asks[0], asks[1], facts), origin, form)
+            else:
+                _print_plan(answer(asks[0], facts), origin, form)
+        except PlanError as error:
+            raise refused(error, options) from None
     sys.stdout.flush()
     say(TRADEMARK)
 

@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from pipelines.cluster.errors import ClusterError
-from pipelines.cluster.spreading import Spread, one_by_one, spread_over
+from pipelines.cluster.spreading import Spread, spread_over
 from pipelines.cluster.versions import differences, versions
 from pipelines.lake.storage import LakeError, open_storage
 from pipelines.settings import Settings
@@ -98,14 +98,14 @@ def connected(address: str) -> Iterator[Cluster]:
 
 
 @contextmanager
-def spread_of(settings: Settings) -> Iterator[Spread]:
-    """Give what works off units: the cluster of the settings, or this process where they name none.
+def spread_of(settings: Settings) -> Iterator[Spread | None]:
+    """Give what works off units on the cluster of the settings, null where they name none.
 
     Raises:
         ClusterError: the cluster cannot be used.
     """
     if settings.cluster is None:
-        yield one_by_one
+        yield None
         return
     with connected(settings.cluster) as cluster:
         yield cluster.spread

@@ -6,15 +6,18 @@ is left per candidate is a few passes of arithmetic over arrays that stay in the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from pipelines.modelling._planning_factors import (
+    REPLICA,
     Batches,
     Floats,
     Integers,
@@ -29,10 +32,15 @@ from pipelines.modelling._planning_frontier import Frontier
 from pipelines.modelling.planning import Plan, reached_gigabytes_per_second
 
 Number = TypeVar("Number", bound=np.generic)
+Spread = Callable[..., Iterator[Any]]
+"""As the builtin `map`: takes a function and what to give it, yields its results in that order."""
 
 _GIGA = 1e9
 _AT_ONCE = 16_384
 """Candidates in one chunk: the arrays of a chunk fit in a second-level cache together."""
+
+_LAYOUTS_OF_A_SHARE = 2048
+"""About how many layouts make a unit of work that is done elsewhere; which counts batches anew."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +90,56 @@ class Chunk:
     """Of the whole run; infinite where it does not fit or cannot be scheduled."""
 
 
-def search(plan: Plan, layouts: pl.DataFrame, accelerators_most: int) -> Found:
-    """Evaluate every candidate of the layouts: each number of replicas, each batch, up to so many accelerators."""
-    grouped = in_groups(layouts)
-    of_layouts, pairs = rows(plan, grouped), {}
-    buffers, frontier = _Buffers(), Frontier(plan.machine.active_per_rack)
+def search(plan: Plan, layouts: pl.DataFrame, accelerators_most: int, spread: Spread | None = None) -> Found:
+    """Evaluate every candidate of the layouts: each number of replicas, each batch, up to so many accelerators.
+
+    Args:
+        plan: the work, the machine, the steps.
+        layouts: those to search.
+        accelerators_most: size of the largest cluster.
+        spread: works off shares of the layouts elsewhere; null searches all of them here. What is found is the same.
+    """
+    grouped, frontier = in_groups(layouts), Frontier(plan.machine.active_per_rack)
+    if spread is None:
+        found: Iterable[_OfReplica] = _search_replicas(plan, accelerators_most, grouped)
+    else:
+        found = chain.from_iterable(spread(partial(_search_share, plan, accelerators_most), _shares(grouped)))
     candidates = fitting = 0
+    for one in found:
+        candidates += one.candidates
+        fitting += one.fitting
+        frontier.add(one.accelerators, one.index, one.replicas, one.minutes)
+    return Found(grouped, frontier.frame(), candidates, fitting)
+
+
+@dataclass(frozen=True)
+class _OfReplica:
+    """What was found for one choice of `REPLICA`: its accelerators and, of its best sizes, what `_Best` tells."""
+
+    accelerators: int
+    index: Integers
+    replicas: Integers
+    minutes: Floats
+    candidates: int
+    fitting: int
+
+
+def _shares(grouped: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Cut layouts into shares of about equal length, each of which holds all layouts of its replicas."""
+    share = pl.col("index").first().over(REPLICA) // _LAYOUTS_OF_A_SHARE
+    yield from grouped.with_columns(_share=share).partition_by("_share", include_key=False, maintain_order=True)
+
+
+def _search_share(plan: Plan, accelerators_most: int, share: pl.DataFrame) -> list[_OfReplica]:
+    return list(_search_replicas(plan, accelerators_most, share))
+
+
+def _search_replicas(plan: Plan, accelerators_most: int, share: pl.DataFrame) -> Iterator[_OfReplica]:
+    first, grouped = share["index"].first(), share.drop("index").with_row_index("index")
+    of_layouts, pairs, buffers = rows(plan, grouped), {}, _Buffers()
     for replica, parts in replicas(plan, grouped, accelerators_most):
         best = _Best(len(replica.state_bytes))
+        candidates = fitting = 0
         for part in parts:
             micro_batch = int(grouped["micro_batch"][part.start])
             if micro_batch not in pairs:
@@ -97,9 +147,8 @@ def search(plan: Plan, layouts: pl.DataFrame, accelerators_most: int) -> Found:
             for chunk in chunks(plan, replica, of_layouts.part(part), pairs[micro_batch], buffers):
                 candidates += chunk.fits.size
                 fitting += int(np.count_nonzero(chunk.fits))
-                best.take(chunk, pairs[micro_batch], part.start)
-        frontier.add(replica.accelerators, *best.sizes())
-    return Found(grouped, frontier.frame(), candidates, fitting)
+                best.take(chunk, pairs[micro_batch], first + part.start)
+        yield _OfReplica(replica.accelerators, *best.sizes(), candidates, fitting)
 
 
 class _Best:

@@ -77,7 +77,7 @@ def answer(ask: Ask, facts: Facts) -> Answer:
     rated, no_power = rated_power(ask, platform, racks.ordered)
     worth = break_even(row, plan, platform, facts)
     near = nearest(ask, platform, plan, row, facts)
-    other, found = _alternative(solved, row)
+    other, found = _alternative(solved, row, facts)
     return Answer(
         ask=ask,
         inputs=_inputs(solved),
@@ -114,7 +114,7 @@ def frontier(ask: Ask, facts: Facts) -> Frontier:
     solved = _solve(ask, facts)
     plan, goal, family = solved.stands.plan, solved.goal, solved.stands.family
     every = family is None or family.only_micro_batches is not None
-    found = solved.found if every else look(plan, layouts(plan.work.model, plan.work.batch_most), goal)
+    found = solved.found if every else look(plan, layouts(plan.work.model, plan.work.batch_most), goal, facts.spread)
     sizes = found.frontier
     if goal.minutes is not None:
         sizes = sizes.filter(pl.col("minutes") <= goal.minutes * _LONGEST_OF_DEADLINE)
@@ -165,7 +165,7 @@ def _solve(ask: Ask, facts: Facts) -> Solved:
     platform = resolve_platform(ask, facts)
     goal = _goal(ask, platform)
     stands = grounds(ask, platform, goal.minutes, facts)
-    found = look(stands.plan, stands.layouts, goal)
+    found = look(stands.plan, stands.layouts, goal, facts.spread)
     if found.frontier.is_empty():
         raise _fits_nowhere(ask, platform, stands, found)
     return Solved(ask=ask, platform=platform, goal=goal, stands=stands, found=found)
@@ -234,7 +234,7 @@ def _out_of_reach(solved: Solved) -> PlanError:
     )
 
 
-def _alternative(solved: Solved, row: dict[str, Any]) -> tuple[Cluster | None, Found]:
+def _alternative(solved: Solved, row: dict[str, Any], facts: Facts) -> tuple[Cluster | None, Found]:
     """Return, of a calibrated plan, the best of all layouts by efficiency alone, and the search that found it.
 
     Only sizes up to the plan's are searched: a larger one would be no alternative.
@@ -242,7 +242,7 @@ def _alternative(solved: Solved, row: dict[str, Any]) -> tuple[Cluster | None, F
     plan, family, goal = solved.stands.plan, solved.stands.family, solved.goal
     if family is None or family.only_micro_batches is not None:
         return None, solved.found
-    found = search(plan, layouts(plan.work.model, plan.work.batch_most), row["accelerator_count"])
+    found = search(plan, layouts(plan.work.model, plan.work.batch_most), row["accelerator_count"], facts.spread)
     best = [cluster(one, plan) for one in detailed(plan, found, chosen(found, goal))]
     return next((one for one in best if one.layout != row["layout"]), None), found
 

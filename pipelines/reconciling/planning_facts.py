@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
 from pipelines.modelling import calibration
+from pipelines.modelling._planning_search import Spread
 from pipelines.reconciling.members import ExpectedProgress, language_model_results
+from pipelines.reconciling.networks import natural_experiments
 
 NEEDED_TABLES = (
     "mart.results",
@@ -34,6 +37,8 @@ class Facts:
     platforms: pl.DataFrame
     resolved_facts: pl.DataFrame
     expected_progress: ExpectedProgress
+    spread: Spread | None = None
+    """Works off the search of all layouts; null searches here. What is found is the same."""
 
     @classmethod
     def of(
@@ -62,7 +67,12 @@ class Facts:
             expected_progress=expected_progress,
         )
 
-    @property
+    @cached_property
+    def natural_experiments(self) -> pl.DataFrame:
+        """Return `mart.natural_experiments`: pairs of runs with other networks."""
+        return natural_experiments(self.known, self.fits)
+
+    @cached_property
     def members(self) -> pl.DataFrame:
         """Return the results that fits use."""
         return self.known.filter("is_member")

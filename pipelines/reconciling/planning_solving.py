@@ -10,7 +10,7 @@ import polars as pl
 
 from pipelines.modelling import flops
 from pipelines.modelling._planning_layouts import LAYOUT
-from pipelines.modelling._planning_search import Found, search
+from pipelines.modelling._planning_search import Found, Spread, search
 from pipelines.modelling.parallelism import layout
 from pipelines.modelling.planning import Plan, evaluate
 from pipelines.modelling.workloads import frame
@@ -42,8 +42,8 @@ class Goal:
         return self.racks * active_per_rack if self.racks is not None else LARGEST_CLUSTER
 
 
-def look(plan: Plan, layouts: pl.DataFrame, goal: Goal) -> Found:
-    """Search all layouts for a goal.
+def look(plan: Plan, layouts: pl.DataFrame, goal: Goal, spread: Spread | None = None) -> Found:
+    """Search all layouts for a goal, elsewhere where `spread` is given.
 
     For a deadline sizes near what the work would take come first; all up to `LARGEST_CLUSTER` only where none of them
     meets it.
@@ -51,10 +51,10 @@ def look(plan: Plan, layouts: pl.DataFrame, goal: Goal) -> Found:
     most = goal.largest(plan.machine.active_per_rack)
     if goal.minutes is not None:
         near = max(_SMALL_CLUSTER, _ROOM * _ideal_accelerators(plan, goal.minutes))
-        found = search(plan, layouts, min(near, most))
+        found = search(plan, layouts, min(near, most), spread)
         if near >= most or not chosen(found, goal).is_empty():
             return found
-    return search(plan, layouts, most)
+    return search(plan, layouts, most, spread)
 
 
 def _ideal_accelerators(plan: Plan, minutes: float) -> int:

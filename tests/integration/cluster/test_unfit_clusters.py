@@ -14,7 +14,6 @@ from pipelines.assets.execution import project_instance
 from pipelines.cluster import connecting
 from pipelines.cluster.connecting import connected, spread_of
 from pipelines.cluster.errors import ClusterError
-from pipelines.cluster.spreading import one_by_one
 from pipelines.settings import Settings
 from tests.integration.cluster.conftest import REPOSITORY, DaskCluster
 
@@ -27,7 +26,7 @@ def said(error: pytest.ExceptionInfo[ClusterError]) -> str:
 
 def test_without_a_cluster_this_process_works(settings: Settings) -> None:
     with spread_of(settings) as spread:
-        assert spread is one_by_one
+        assert spread is None
 
 
 def test_an_address_where_nothing_answers(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
