@@ -16,6 +16,7 @@ import polars as pl
 
 from pipelines.modelling.least_squares import two_parameters
 from pipelines.modelling.step_time import samples_per_second_per_accelerator, step_seconds
+from pipelines.modelling.sums import ordered_mean, ordered_sum
 
 PARAMETERS = (
     "micro_batch_seconds",
@@ -40,7 +41,7 @@ def fit(members: pl.LazyFrame) -> pl.LazyFrame:
     Errors are percentages of the measured step time, predicted over measured minus one; what cannot be estimated
     is null. `linear_baseline_error_percent` keeps the throughput per accelerator of the smallest size.
     """
-    fitted = _with_sums(members).group_by("family").agg(pl.col(*_SUMS).sum()).pipe(_solve)
+    fitted = _with_sums(members).group_by("family").agg(ordered_sum(pl.col(*_SUMS))).pipe(_solve)
     errors = _in_sample(members, fitted).join(_leave_one_out(members), on="family", how="left")
     sizes = members.group_by("family").agg(
         n=pl.len().cast(pl.Int64),
@@ -59,7 +60,7 @@ def hold_out_each(members: pl.LazyFrame) -> pl.LazyFrame:
     """Return `family, member` and the parameters that the other members of the family give."""
     sums = _with_sums(members)
     own = sums.select("family", "member", *_SUMS)
-    family = sums.group_by("family").agg(pl.col(*_SUMS).sum().name.suffix("_all"))
+    family = sums.group_by("family").agg(ordered_sum(pl.col(*_SUMS)).name.suffix("_all"))
     remaining = own.join(family, on="family").with_columns(
         (pl.col(f"{name}_all") - pl.col(name)).alias(name) for name in _SUMS
     )
@@ -73,7 +74,7 @@ def hold_out_pairs(members: pl.LazyFrame) -> pl.LazyFrame:
     `tested` tells how far such a prediction misses, without looking at `member`.
     """
     sums = _with_sums(members)
-    family = sums.group_by("family").agg(pl.col(*_SUMS).sum().name.suffix("_all"))
+    family = sums.group_by("family").agg(ordered_sum(pl.col(*_SUMS)).name.suffix("_all"))
     first = sums.select("family", "member", *_SUMS)
     second = sums.select("family", pl.col("member").alias("tested"), pl.col(*_SUMS).name.suffix("_tested"))
     pairs = first.join(second, on="family").filter(pl.col("member") != pl.col("tested")).join(family, on="family")
@@ -151,7 +152,7 @@ def _step_error() -> pl.Expr:
 
 def _in_sample(members: pl.LazyFrame, fitted: pl.LazyFrame) -> pl.LazyFrame:
     """Two members are met exactly by two parameters: their error is no estimate, so it is null."""
-    error = _step_error().abs().mean()
+    error = ordered_mean(_step_error().abs())
     return (
         members.join(fitted, on="family")
         .group_by("family")
@@ -164,7 +165,7 @@ def _leave_one_out(members: pl.LazyFrame) -> pl.LazyFrame:
     errors = members.join(hold_out_each(members), on=["family", "member"]).with_columns(error=_step_error().abs())
     is_whole = pl.col("error").is_not_null().all()
     return errors.group_by("family").agg(
-        leave_one_out_mape_percent=pl.when(is_whole).then(pl.col("error").mean()),
+        leave_one_out_mape_percent=pl.when(is_whole).then(ordered_mean(pl.col("error"))),
         leave_one_out_worst_percent=pl.when(is_whole).then(pl.col("error").max()),
     )
 
@@ -175,10 +176,12 @@ def _largest_held_out(members: pl.LazyFrame) -> pl.LazyFrame:
     with_place = members.with_columns(
         is_largest=size == size.max().over("family"), is_smallest=size == size.min().over("family")
     )
-    others = _with_sums(with_place.filter(~pl.col("is_largest"))).group_by("family").agg(pl.col(*_SUMS).sum())
+    others = _with_sums(with_place.filter(~pl.col("is_largest"))).group_by("family").agg(ordered_sum(pl.col(*_SUMS)))
     rate = samples_per_second_per_accelerator(pl.col("step_seconds"))
     base = (
-        with_place.filter(pl.col("is_smallest") & ~pl.col("is_largest")).group_by("family").agg(base_rate=rate.mean())
+        with_place.filter(pl.col("is_smallest") & ~pl.col("is_largest"))
+        .group_by("family")
+        .agg(base_rate=ordered_mean(rate))
     )
     linear = pl.col("global_batch_size") / pl.col("accelerator_count") / pl.col("base_rate")
     return (
@@ -187,7 +190,7 @@ def _largest_held_out(members: pl.LazyFrame) -> pl.LazyFrame:
         .join(base, on="family")
         .group_by("family")
         .agg(
-            largest_held_out_error_percent=_step_error().mean(),
-            linear_baseline_error_percent=percent_error(linear, pl.col("step_seconds")).mean(),
+            largest_held_out_error_percent=ordered_mean(_step_error()),
+            linear_baseline_error_percent=ordered_mean(percent_error(linear, pl.col("step_seconds"))),
         )
     )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.modelling.sums import ordered_mean
+
 LEVEL_PERCENT = 95
 BENCHMARK_NOISE_PERCENT = 5.0
 """What MLCommons states for the scatter of benchmarks other than imaging, about +-5 %; taken as a 95 % band."""
@@ -38,5 +40,5 @@ def half_width_percent(error_percent: pl.Expr) -> pl.Expr:
     their scatter exceeds the benchmark's noise: sizes at the ends of a family are harder to meet than the others.
     """
     count = error_percent.count()
-    spread = t_quantile(count) * (error_percent**2).mean().sqrt()
+    spread = t_quantile(count) * ordered_mean(error_percent**2).sqrt()
     return pl.when(count >= LEAST_ERRORS).then((spread**2 + BENCHMARK_NOISE_PERCENT**2).sqrt())

@@ -14,6 +14,7 @@ import polars as pl
 from pipelines.modelling.flops import micro_batch_seconds_at_peak
 from pipelines.modelling.least_squares import two_parameters
 from pipelines.modelling.step_time import pipeline_slots
+from pipelines.modelling.sums import ordered_sum
 
 _SUMS = ("n", "uu", "uv", "vv", "ut", "vt")
 
@@ -49,11 +50,11 @@ def _summed(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
     u, v = pl.col("peak_seconds") / pl.col("step_seconds"), 1 / pl.col("step_seconds")
     return runs.group_by(*keys).agg(
         n=pl.len().cast(pl.Float64),
-        uu=(u * u).sum(),
-        uv=(u * v).sum(),
-        vv=(v * v).sum(),
-        ut=u.sum(),
-        vt=v.sum(),
+        uu=ordered_sum(u * u),
+        uv=ordered_sum(u * v),
+        vv=ordered_sum(v * v),
+        ut=ordered_sum(u),
+        vt=ordered_sum(v),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.modelling.sums import ordered_mean
 from pipelines.parsing.names import canonical_benchmark
 from pipelines.schemas.audits_mart import Comparability
 
@@ -85,11 +86,11 @@ def _references(grouped: pl.DataFrame) -> pl.DataFrame:
     known = (
         grouped.filter(pl.col("expected_samples").is_not_null() & pl.col("global_batch_size").is_not_null())
         .group_by("benchmark", "round", "global_batch_size")
-        .agg(pl.col("expected_samples").mean())
+        .agg(ordered_mean(pl.col("expected_samples")))
     )
     pairs = known.join(known, on=["benchmark", "global_batch_size"], how="inner", suffix="_b")
     return pairs.group_by("benchmark", round_a="round", round_b="round_b").agg(
-        reference_ratio=(pl.col("expected_samples_b") / pl.col("expected_samples")).mean()
+        reference_ratio=ordered_mean(pl.col("expected_samples_b") / pl.col("expected_samples"))
     )
 
 
@@ -104,7 +105,7 @@ def _same_logs(grouped: pl.DataFrame) -> pl.DataFrame:
         .group_by("benchmark", group_a="group", group_b="group_b")
         .agg(
             same_log_count=pl.col("result_id_b").n_unique().cast(pl.Int64),
-            same_log_score_ratio=(pl.col("score_minutes_b") / pl.col("score_minutes")).mean(),
+            same_log_score_ratio=ordered_mean(pl.col("score_minutes_b") / pl.col("score_minutes")),
         )
     )
 
@@ -119,7 +120,7 @@ def _at_common_sizes(grouped: pl.DataFrame) -> pl.DataFrame:
     pairs = best.join(best, on=["benchmark", "accelerator_count"], how="inner", suffix="_b")
     return pairs.group_by("benchmark", group_a="group", group_b="group_b").agg(
         common_count=pl.len().cast(pl.Int64),
-        score_ratio=(pl.col("score_minutes_b") / pl.col("score_minutes")).log().mean().exp(),
+        score_ratio=ordered_mean((pl.col("score_minutes_b") / pl.col("score_minutes")).log()).exp(),
     )
 
 

@@ -12,6 +12,7 @@ from pipelines.modelling import calibration, flops, memory, peaks, scaling, work
 from pipelines.modelling.calibration import PARAMETERS
 from pipelines.modelling.parallelism import layout
 from pipelines.modelling.racks import racks_by_replica
+from pipelines.modelling.sums import ordered_mean
 from pipelines.reconciling.members import ExpectedProgress
 from pipelines.reconciling.sizing import least_replicas
 from pipelines.reconciling.transfers import prior_by_pool
@@ -157,7 +158,7 @@ def _by_prior(
     rest = (
         fits.join(known.select("family", "benchmark").drop_nulls().unique(), on="family")
         .group_by("benchmark")
-        .agg(pl.col("eval_base_seconds", "eval_per_replica_seconds", "other_seconds").mean())
+        .agg(ordered_mean(pl.col("eval_base_seconds", "eval_per_replica_seconds", "other_seconds")))
     )
     prior = prior_by_pool(known).drop_nulls(["efficiency", "mape_percent"])
     replicas = _fitting_replicas(known, accelerators)

@@ -10,6 +10,7 @@ import polars as pl
 
 from pipelines.modelling import bandwidth, calibration, flops, intervals, peaks, workloads
 from pipelines.modelling.racks import racks_by_division, racks_by_replica
+from pipelines.modelling.sums import ordered_mean
 from pipelines.modelling.time_to_train import predict
 from pipelines.reconciling.members import ExpectedProgress, language_model_results
 from pipelines.reconciling.sizing import least_replicas
@@ -135,7 +136,7 @@ def _with_intervals(rows: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
         .agg(
             half_width_percent=intervals.half_width_percent(error),
             held_out_error_count=error.count().cast(pl.Int64),
-            held_out_error_percent=(error**2).mean().sqrt(),
+            held_out_error_percent=ordered_mean(error**2).sqrt(),
         )
     )
     share = pl.col("half_width_percent") / 100

@@ -9,6 +9,7 @@ import polars as pl
 
 from pipelines.modelling import transfer
 from pipelines.modelling.calibration import percent_error
+from pipelines.modelling.sums import ordered_mean
 from pipelines.schemas.modelling_mart import Transfers
 
 ALL_PRECISIONS = "all"
@@ -29,7 +30,7 @@ def transfers(known: pl.DataFrame) -> pl.DataFrame:
         held_out.group_by("pool", "benchmark", "part", "accelerator", "precision")
         .agg(
             *_errors("part"),
-            part_error_percent=_error().mean(),
+            part_error_percent=ordered_mean(_error()),
             part_run_count=pl.len().cast(pl.Int64),
             fitted_run_count=pl.col("run_count").first(),
             efficiency_without=pl.col("efficiency").first(),
@@ -55,7 +56,7 @@ def transferred(known: pl.DataFrame) -> pl.DataFrame:
         "result_id",
         transfer_step_seconds=transfer.transferred_step_seconds(),
         transfer_residual_percent=_error(),
-        transfer_mape_percent=_error().abs().mean().over("pool"),
+        transfer_mape_percent=ordered_mean(_error().abs()).over("pool"),
     )
 
 
@@ -68,7 +69,7 @@ def prior_by_pool(known: pl.DataFrame) -> pl.DataFrame:
     errors = (
         _held_out(runs)
         .group_by("pool", "benchmark")
-        .agg(mape_percent=_error().abs().mean(), worst_percent=_error().abs().max())
+        .agg(mape_percent=ordered_mean(_error().abs()), worst_percent=_error().abs().max())
     )
     return transfer.fit_pools(runs.lazy()).collect().join(errors, on="pool").drop("pool")
 
@@ -95,7 +96,7 @@ def _error() -> pl.Expr:
 
 def _errors(of: str) -> list[pl.Expr]:
     error = _error().abs()
-    return [error.mean().alias(f"{of}_mape_percent"), error.max().alias(f"{of}_worst_percent")]
+    return [ordered_mean(error).alias(f"{of}_mape_percent"), error.max().alias(f"{of}_worst_percent")]
 
 
 def _no_estimate_reason() -> pl.Expr:
