@@ -214,6 +214,8 @@ def _time_range(answer: Answer) -> str:
 def _network(answer: Answer) -> Part:
     network, ratio = answer.network, answer.inputs.oversubscription
     shared = "" if ratio == 1 else f", the over-subscription of {ratio:g} counted in the need"
+    if network.scale_out_bytes <= 0:
+        return Part("Network", words(network.verdict), _some(network.sentence))
     told = (
         f"{words(network.verdict)}: needs {network.needed_gigabytes_per_second:.1f} GB/s an accelerator "
         f"({network.needed_low_gigabytes_per_second:.1f} to {network.needed_high_gigabytes_per_second:.1f}), has "

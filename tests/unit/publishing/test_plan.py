@@ -136,6 +136,13 @@ def test_what_is_missing_says_why() -> None:
         assert told in text
 
 
+def test_a_network_that_nothing_crosses_needs_no_figures() -> None:
+    network = replace(ANSWER.network, verdict="enough", scale_out_bytes=0.0, sentence="Nothing crosses the domain.")
+    text = text_of(replace(ANSWER, network=network))
+    assert "Network         enough\n                Nothing crosses the domain.\n" in text
+    assert "GB/s an accelerator (" not in text.partition("Inputs")[0]
+
+
 def test_goodput_turns_minutes_into_time_on_the_calendar() -> None:
     time = replace(ANSWER.time, goodput=0.9, on_the_calendar_minutes=29.73, goodput_sentence="90 % of the time trains.")
     text = text_of(replace(ANSWER, time=time))
