@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,6 @@ from pipelines.modelling.bandwidth import CENTRAL, FAVOURABLE, UNFAVOURABLE, Ass
 from pipelines.modelling.fabric import size_fabrics
 from pipelines.modelling.planning import Plan
 from pipelines.reconciling.fabrics import RADIX_BY_GIGABITS
-from pipelines.reconciling.networks import natural_experiments
 from pipelines.reconciling.planning_answers import BreakEven, Cost, Fabric, Network, Power
 from pipelines.reconciling.planning_asks import Ask
 from pipelines.reconciling.planning_facts import Facts
@@ -25,23 +25,22 @@ _VERDICTS = {
 }
 
 
-def needed_gigabytes_per_second(row: dict[str, Any], plan: Plan, assumptions: Assumptions) -> float:
+def needed_gigabytes_per_second(row: dict[str, Any], plan: Plan, assumptions: Sequence[Assumptions]) -> list[float]:
     """Return what one accelerator needs between domains, by the window model at the plan's oversubscription.
 
     Args:
         row: a candidate as `planning.evaluate` has it.
         plan: for the machine.
-        assumptions: what the need rests on.
+        assumptions: what each need rests on.
     """
-    asked = replace(assumptions, oversubscription=plan.machine.oversubscription * assumptions.oversubscription)
-    return float(_with_nic(row, plan).select(bandwidth.needed_gigabytes_per_second(asked)).item())
+    asked = [replace(one, oversubscription=plan.machine.oversubscription * one.oversubscription) for one in assumptions]
+    needs = {str(place): bandwidth.needed_gigabytes_per_second(one) for place, one in enumerate(asked)}
+    return list(_with_nic(row, plan).select(**needs).row(0))
 
 
 def network(row: dict[str, Any], plan: Plan) -> Network:
     """Return the verdict on the NICs of a candidate."""
-    low, middle, high = (
-        needed_gigabytes_per_second(row, plan, assumptions) for assumptions in (FAVOURABLE, CENTRAL, UNFAVOURABLE)
-    )
+    low, middle, high = needed_gigabytes_per_second(row, plan, (FAVOURABLE, CENTRAL, UNFAVOURABLE))
     has = plan.machine.nic_gigabytes_per_second
     verdict = pl.select(bandwidth.verdict(pl.lit(has), pl.lit(low), pl.lit(high))).item()
     if row["scale_out_bytes"] <= 0:
@@ -150,14 +149,14 @@ def _span(low: float, high: float) -> str:
 
 def break_even(row: dict[str, Any], plan: Plan, platform: Platform, facts: Facts) -> BreakEven:
     """Return what a faster network is worth, as a share of what the accelerators cost: the time that it would save."""
-    shares = []
-    for assumptions in (CENTRAL, UNFAVOURABLE):
-        asked = replace(assumptions, oversubscription=plan.machine.oversubscription)
-        told = _with_nic(row, plan).select(
-            bandwidth.exposed_seconds(asked, pl.col("nic_available_gigabytes_per_second"))
-        )
-        exposed = float(told.item())
-        shares.append(100 * exposed / max(row["step_seconds"] - exposed, row["compute_seconds"]))
+    asked = [replace(one, oversubscription=plan.machine.oversubscription) for one in (CENTRAL, UNFAVOURABLE)]
+    has = pl.col("nic_available_gigabytes_per_second")
+    exposed = _with_nic(row, plan).select(
+        **{str(place): bandwidth.exposed_seconds(one, has) for place, one in enumerate(asked)}
+    )
+    shares = [
+        100 * float(seconds) / max(row["step_seconds"] - seconds, row["compute_seconds"]) for seconds in exposed.row(0)
+    ]
     measured = _measured(platform, facts)
     beside = " Pairs of runs with other NICs are shown beside it and weigh more." if measured else ""
     return BreakEven(
@@ -209,7 +208,7 @@ def _with_nic(row: dict[str, Any], plan: Plan) -> pl.DataFrame:
 
 def _measured(platform: Platform, facts: Facts) -> str | None:
     """Return what the pair of runs with other NICs says that contradicts the window model most, of the part if any."""
-    pairs = natural_experiments(facts.known, facts.fits)
+    pairs = facts.natural_experiments
     of_part = pairs.filter(accelerator=platform.accelerator)
     told = of_part if not of_part.is_empty() else pairs
     return None if told.is_empty() else f"{told['result_id'][0]}: {told['explanation'][0]}"

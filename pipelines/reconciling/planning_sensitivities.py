@@ -168,14 +168,14 @@ def _of_network(plan: Plan, row: dict[str, Any]) -> Iterator[Assumption]:
     """Vary what the need for bandwidth rests on."""
     if row["scale_out_bytes"] <= 0:
         return
-    before = needed_gigabytes_per_second(row, plan, CENTRAL)
-    for name, value, varied_to, assumptions in (
+    varied = (
         ("width of gradients on the wire", "2 bytes", "4 bytes", replace(CENTRAL, gradient_bytes=4)),
         ("share of a NIC's rate that is reached", "1.0", "0.85", replace(CENTRAL, nic_efficiency=0.85)),
         ("windows that hide traffic", "as modelled", "20 % shorter", replace(CENTRAL, window_scale=0.8)),
         ("traffic that may stay exposed", "1 % of a step", "2 %", replace(CENTRAL, exposed_share=0.02)),
-    ):
-        after = needed_gigabytes_per_second(row, plan, assumptions)
+    )
+    before, *needs = needed_gigabytes_per_second(row, plan, [CENTRAL, *(one[-1] for one in varied)])
+    for (name, value, varied_to, _), after in zip(varied, needs, strict=True):
         yield _assumption(name, value, varied_to, "needed_gigabytes_per_second", before, after)
 
 
