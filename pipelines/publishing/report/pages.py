@@ -153,6 +153,7 @@ def racks(tables: Tables) -> Content:
         shown,
         ("round", "rack_product", "verdict"),
         "accelerator_count",
+        is_descending=True,
     )
     return Content(figures, grid)
 

@@ -3,6 +3,7 @@
 (() => {
   const grid = window.rackreconGrid;
   const PAGE_ROWS = 100;
+  const SHORT = 16, LONG = 60; // characters of a name that does not break, and of a sentence
   const place = document.getElementById("grid");
   const columns = new Map(grid.columns.map((column, at) => [column.name, { ...column, at }]));
   const shown = grid.order.map((name) => columns.get(name));
@@ -35,8 +36,8 @@
   // The text of a cell: a sign before a verdict, and places where a long name may break.
   const told = (column, value) => {
     const content = [], sign = column.signed && grid.signs[value];
-    if (sign) content.push(element("span", { class: `sign ${sign[1]}`, "aria-hidden": "true" }, sign[0]), " ");
-    const pieces = text(column, value).split(/(?<=[_/+])(?=\w)/);
+    if (sign) content.push(element("span", { class: `sign ${sign[1]}`, "aria-hidden": "true" }, sign[0]));
+    const said = text(column, value), pieces = said.length > SHORT ? said.split(/(?<=[_/+])(?=\w)/) : [said];
     pieces.forEach((piece, at) => content.push(...(at ? [element("wbr"), piece] : [piece])));
     return content;
   };
@@ -145,8 +146,8 @@
 
   const kindOf = (column, content) => {
     if (column.number) return "number";
-    if (content.length > 60) return "long";
-    return content.length <= 20 ? "short" : null;
+    if (content.length > LONG) return "long";
+    return content.length <= SHORT ? "short" : null;
   };
   const line = (row) => element("tr", { role: "row" }, ...shown.map((column, place) => {
     const value = row[column.at], label = column.unit ? `${column.label}, ${column.unit}` : column.label;

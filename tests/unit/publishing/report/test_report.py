@@ -325,6 +325,7 @@ def test_long_names_may_break_and_backticks_are_code(folder: Path) -> None:
     text = (folder / "dictionary.html").read_text("utf-8")
     assert "accelerator_<wbr>count" in text
     assert "<code>content_<wbr>path</code>" in text
+    assert '<td role="cell" class="short" data-label="Column">run_count</td>' in text
 
 
 def test_lists_read_as_sentences() -> None:
