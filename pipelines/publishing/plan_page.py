@@ -20,7 +20,7 @@ _STYLE = """
 .figure { font-weight: 600; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--page); padding: 0.8rem; border-radius: 6px; }
 .tracks { display: grid; gap: 0.35rem; margin: 0.6rem 0; }
-.tracked { display: grid; grid-template-columns: minmax(8rem, 16rem) 1fr minmax(4.5rem, max-content);
+.tracked { display: grid; grid-template-columns: minmax(8rem, 18rem) 1fr 7.5rem;
   gap: 0 0.8rem; align-items: center; font-size: 0.9rem; }
 .track { position: relative; height: 1.1rem; border-radius: 3px; background: var(--page); }
 .track i { position: absolute; top: 0; bottom: 0; }
@@ -34,11 +34,15 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--page); p
 .track .zero { left: 50%; width: 1px; background: var(--quiet); }
 .track .move { background: var(--info); border-radius: 2px; min-width: 2px; }
 @media (max-width: 46rem) {
-  td, td.number { min-width: 0; padding-right: 0.5rem; white-space: normal; overflow-wrap: anywhere; }
+  td, td.number { min-width: 0; padding-right: 0.5rem; white-space: normal; overflow-wrap: normal; }
+  td, th { font-size: 0.8rem; }
   .tracked { grid-template-columns: 1fr max-content; }
   .tracked .track { grid-row: 2; grid-column: 1 / -1; }
 }
 """
+_MOVED = {"needed_gigabytes_per_second": "GB/s", "kilowatts": "kW"}
+"""What an assumption moves, where its name is long."""
+
 _EDGE = 6.0
 """Per cent of a track that stays empty at both ends."""
 
@@ -186,7 +190,7 @@ def _changes(answer: Answer) -> Picture:
     bars = [
         Track(
             each.name,
-            f"{change:+.1f} %",
+            f"{change:+.1f} % {_MOVED.get(each.moves, each.moves)}",
             round(50 + min(0.0, 50 * change / largest), 2),
             round(50 * abs(change) / largest, 2),
         )
