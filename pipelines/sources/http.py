@@ -330,29 +330,36 @@ def _redirected(address: str, current: str, response: httpx.Response) -> str:
 
 def _next_address(address: str, response: httpx.Response) -> str | None:
     target = response.links.get("next", {}).get("url")
-    return None if target is None else urljoin(address, str(target))
+    try:
+        return None if target is None else urljoin(address, str(target))
+    except ValueError:
+        raise FetchError(address, None, "a link to the next page", printable(str(target))) from None
 
 
 def _is_revalidated(response: httpx.Response) -> bool:
-    status = response.extensions.get("caching", {})
-    return bool(status.get("from_cache") and status.get("revalidated"))
+    return {"from_cache": True, "revalidated": True}.items() <= response.extensions.get("caching", {}).items()
 
 
 def _pause_asked(headers: httpx.Headers, status: int) -> float | None:
     """Return the seconds for which an answer asks to be left alone: `Retry-After`, or a spent rate limit's reset."""
     after = headers.get("retry-after", "").strip()
     if after and status != 200:
-        if after.isdigit() and len(after) < 10:
-            return float(after)
-        try:
-            moment = parsedate_to_datetime(after)
-            return (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    reset = headers.get("x-ratelimit-reset", "").strip()
-    if headers.get("x-ratelimit-remaining", "").strip() == "0" and reset.isdigit() and len(reset) < 12:
-        return float(reset) - time.time()
-    return None
+        seconds = _number(after, most_digits=9)
+        return _seconds_until(after) if seconds is None else seconds
+    reset = _number(headers.get("x-ratelimit-reset", "").strip(), most_digits=11)
+    is_spent = headers.get("x-ratelimit-remaining", "").strip() == "0"
+    return reset - time.time() if is_spent and reset is not None else None
+
+
+def _number(text: str, most_digits: int) -> float | None:
+    return float(text) if text.isascii() and text.isdigit() and len(text) <= most_digits else None
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        return (parsedate_to_datetime(date).astimezone(UTC) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _inflated(

@@ -96,6 +96,44 @@ def test_retry_after_may_be_a_date(http: Http, host: Host) -> None:
     assert time.monotonic() - start >= 0.9
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Retry-After": "\u00b2"},
+        {"Retry-After": "9" * 40},
+        {"Retry-After": "-5"},
+        {"Retry-After": "Mon, 99 Foo 1"},
+        {"Retry-After": "0"},
+        {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\u00b2"},
+        {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1e99"},
+        {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "12"},
+    ],
+)
+def test_a_pause_that_makes_no_sense_is_none(http: Http, host: Host, told: list[str], headers: dict[str, str]) -> None:
+    host.plan(PAGE, {"status": 503, "headers": headers})
+    assert http.get(host.address + PAGE).content == b"memory 192 GB"
+    assert not any("as it asked" in line and "waiting 0 s" not in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("target", "next_address"),
+    [("<//evil.example/x>", "http://evil.example/x"), ("<javascript:x>", "javascript:x")],
+)
+def test_a_link_is_only_told_and_asked_for_under_the_same_rules(
+    http: Http, host: Host, target: str, next_address: str
+) -> None:
+    host.plan(PAGE, {"status": 200, "headers": {"Link": f'{target}; rel="next"'}})
+    assert http.get(host.address + PAGE).next_address == next_address
+    with pytest.raises(FetchError):
+        http.get(next_address)
+
+
+def test_a_link_that_is_no_address_is_told(http: Http, host: Host) -> None:
+    host.plan(PAGE, {"status": 200, "headers": {"Link": '<http://[::1>; rel="next"'}})
+    with pytest.raises(FetchError, match="expected a link to the next page"):
+        http.get(host.address + PAGE)
+
+
 def test_a_spent_rate_limit_is_told_with_its_end_and_kept_by_the_next_process(
     http: Http, host: Host, live_settings: Settings
 ) -> None:
