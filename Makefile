@@ -6,6 +6,7 @@ PYTHON = python3
 BIN = .venv/bin
 RUNTIME = .venv/.runtime
 TESTING = .venv/.testing
+FUZZER = "atheris>=3,<4"
 CLUSTER = .venv/.cluster
 
 .PHONY: run cluster test test-all check docs bench bench-ratios bench-fuzz ui lock
@@ -39,8 +40,18 @@ bench: $(TESTING)
 bench-ratios: $(TESTING)
 	$(BIN)/python -m tests.bench.ratios
 
+# RACKRECON_FUZZ_SECONDS is the time of each of some two dozen targets, 30 by default.
 bench-fuzz: $(TESTING)
-	RACKRECON_FUZZ=long $(BIN)/pytest tests/bench/fuzz
+	@$(BIN)/python -c "import atheris" 2>/dev/null || if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(BIN)/python $(FUZZER); \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check $(FUZZER); fi
+	$(BIN)/python -m tests.bench.fuzz
+
+# Asks a service on the network about every locked version; one that it cannot tell about fails the audit too.
+audit:
+	@[ -x .venv/audit/bin/pip-audit ] || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/pip install --quiet pip-audit; }
+	.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off \
+		-r requirements.lock -r requirements-test.lock
 
 ui: $(RUNTIME)
 	@$(BIN)/rackrecon ui

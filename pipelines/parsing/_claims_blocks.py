@@ -13,6 +13,8 @@ from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from pipelines.parsing.html_depth import is_nested_too_deep
+
 Media = Literal["text", "markdown", "html"]
 Kind = Literal["heading", "paragraph", "item", "cell", "code"]
 
@@ -147,8 +149,9 @@ def _runs(numbers: list[int], *, gap: int) -> Iterator[tuple[int, int]]:
 
 
 def _plain_markdown(text: str) -> str:
-    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    # Bounded, and no bracket inside brackets: a document of nothing but brackets is read in linear time.
+    text = re.sub(r"!\[[^\[\]]*\]\([^)]{0,500}\)", "", text)
+    text = re.sub(r"\[([^\[\]]*)\]\([^)]{0,500}\)", r"\1", text)
     text = re.sub(r"\[\^?\d{1,3}\]", "", text)
     text = re.sub(r"<[^<>]{1,200}>", "", text)
     text = re.sub(r"(\*\*|__|`)", "", text)
@@ -255,6 +258,8 @@ class _Page:
 
 
 def _html_blocks(text: str) -> list[Block]:
+    if is_nested_too_deep(text):
+        text = re.sub(r"<[^<>]{0,1000}>", " ", text)
     page = _Page()
     body = LexborHTMLParser(text).body
     if body is not None:
@@ -323,7 +328,7 @@ def _html_table(table: LexborNode, page: _Page) -> list[Block]:
         cells: list[str] = []
         for cell in row.css("th, td"):
             span = cell.attributes.get("colspan") or "1"
-            width = min(int(span), 50) if span.isdigit() else 1
+            width = min(int(span), 50) if re.fullmatch(r"[0-9]{1,6}", span) else 1
             for note in cell.css("sup"):
                 note.decompose()
             cells += [" ".join(_text(cell).split())] * width

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from pipelines.parsing.html_depth import is_nested_too_deep
 from pipelines.parsing.spec_sheets.printed_table import Document, PrintedTable, notes_in, squared
 from pipelines.parsing.spec_sheets.sheet import Reading
 
@@ -20,7 +21,11 @@ _NOT_TEXT = ("script", "style", "template", "noscript", "svg")
 
 def read_html(content: bytes, reading: Reading) -> Document:
     """Read the tables and definition lists of a page, in the order in which they stand."""
-    page = LexborHTMLParser(_decoded(content, reading))
+    text = _decoded(content, reading)
+    if is_nested_too_deep(text):
+        reading.report("text.nested_too_deep", "The page nests more elements than any page needs; it is not read.")
+        return Document((), ())
+    page = LexborHTMLParser(text)
     page.strip_tags(list(_NOT_TEXT))
     for mark in page.css("sup"):
         text = mark.text(strip=True)
