@@ -9,7 +9,7 @@ TESTING = .venv/.testing
 FUZZER = "atheris>=3,<4"
 CLUSTER = .venv/.cluster
 
-.PHONY: run cluster test test-all check docs bench bench-ratios bench-fuzz ui lock
+.PHONY: run cluster test test-all check docs bench bench-ratios bench-fuzz audit ui lock
 
 run: $(RUNTIME)
 	@$(BIN)/rackrecon refresh
