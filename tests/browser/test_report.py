@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qs, quote
@@ -87,16 +86,13 @@ def test_filters_search_and_sort_work_together_on_20000_rows(reader: Reader) -> 
     found(page, "20,000 of")
 
 
-def test_a_filter_answers_in_half_a_second(reader: Reader) -> None:
-    """The least of three, as a busy machine adds to each but never takes away."""
+def test_of_20000_rows_no_more_than_a_page_is_drawn(reader: Reader) -> None:
     page = reader.open("results.html")
-    seconds = []
-    for needle in ("system0012", "system0123", "system0199"):
-        started = time.perf_counter()
-        page.evaluate("address => { location.hash = address; }", f"q={needle}")
-        found(page, "10 of")
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 0.5, seconds
+    assert page.locator("#grid tbody tr").count() == 100
+    page.evaluate("location.hash = 'page=200'")
+    page.wait_for_function("document.getElementById('count').textContent.includes('19,901 to 20,000')")
+    assert page.locator("#grid tbody tr").count() == 100
+    assert page.get_by_role("button", name="Next").is_disabled()
 
 
 def test_a_view_can_be_linked(reader: Reader) -> None:
