@@ -84,16 +84,16 @@ DRAWN = [
 SMALL = Workload(
     benchmark="small",
     model="Small 1B",
-    layers=8,
+    layers=4,
     hidden=2048,
-    heads=16,
+    heads=8,
     kv_heads=8,
-    head_dim=128,
+    head_dim=256,
     ffn=8192,
     ffn_matrices=3,
     vocabulary=32_000,
     sequence_length=8192,
-    vector_parameters=35_000,
+    vector_parameters=18_432,
 )
 BENCHMARK = Ask(platform="gb200-nvl72", precision="fp8", workload="llama31_405b", target_minutes=30.0)
 MODEL = Ask(platform="gb200-nvl72", precision="fp8", model=SMALL, tokens=1e12, days=10, batch_most=256)
@@ -179,15 +179,15 @@ def test_power_feeds_whole_racks(plan: Any) -> None:
 
 def test_prices_make_a_cost(plan: Any) -> None:
     prices = Prices(currency="EUR", accelerator=100.0, nic=10.0, switch=50.0, cable=1.0, rack=20.0, kilowatt_hour=0.5)
-    told = plan(replace(BENCHMARK, target_minutes=None, racks=16, prices=prices))
+    told = plan(replace(MODEL, days=None, racks=3, prices=prices))
     assert told.cost is not None
     assert told.fabric is not None
-    assert told.cost.accelerators == 16 * 72 * 100
+    assert told.cost.accelerators == 3 * 72 * 100
     switches = told.fabric.leaf_switches + told.fabric.spine_switches + told.fabric.core_switches
     cables = told.fabric.host_cables + told.fabric.leaf_spine_cables + told.fabric.spine_core_cables
-    assert told.cost.network == 16 * 72 * 10 + switches * 50 + cables
-    assert told.cost.total == told.cost.accelerators + told.cost.network + 16 * 20
-    assert told.cost.energy_bound == pytest.approx(16 * 132 * told.time.minutes / 60 * 0.5)
+    assert told.cost.network == 3 * 72 * 10 + switches * 50 + cables
+    assert told.cost.total == told.cost.accelerators + told.cost.network + 3 * 20
+    assert told.cost.energy_bound == pytest.approx(3 * 132 * told.time.minutes / 60 * 0.5)
     assert plan(BENCHMARK).cost is None
     assert "of what the accelerators cost" in plan(BENCHMARK).break_even.sentence
 
@@ -254,7 +254,10 @@ def test_frontier_holds_the_plan(facts: Facts, plan: Any) -> None:
     told, whole = plan(MODEL), frontier(MODEL, facts)
     points = whole.points
     assert (whole.inputs, whole.basis) == (told.inputs, told.basis)
-    assert any(point.cluster == told.cluster for point in points)
+    same = [point.cluster for point in points if point.cluster.racks == told.cluster.racks]
+    fastest = min(same, key=lambda one: one.minutes)
+    assert (fastest.layout, fastest.data_parallel) == (told.cluster.layout, told.cluster.data_parallel)
+    assert fastest.minutes == pytest.approx(told.time.minutes)
     racks = [point.cluster.racks for point in points]
     assert racks == sorted(racks)
     assert all(point.computer_kilowatts == 132 * point.cluster.racks for point in points)
@@ -383,3 +386,36 @@ def test_what_a_doubled_peak_gains() -> None:
     )
     assert gains_per_doubling(points) == pytest.approx((0.5, 0.5, 0.5))
     assert gains_per_doubling(points.clear()) == (0.0, 0.5, 1.0)
+
+
+def test_twice_the_tokens_take_twice_the_time(plan: Any) -> None:
+    once = plan(replace(MODEL, days=None, racks=4))
+    twice = plan(replace(MODEL, days=None, racks=4, tokens=2e12))
+    assert twice.cluster.layout == once.cluster.layout
+    assert twice.time.minutes == pytest.approx(2 * once.time.minutes)
+
+
+def test_more_time_takes_fewer_racks(plan: Any) -> None:
+    long = replace(MODEL, tokens=2e13, batch_most=1024)
+    short, whole = plan(replace(long, days=10)), plan(replace(long, days=40))
+    assert whole.racks.recommended < short.racks.recommended
+    assert short.time.minutes <= 14_400 < whole.time.minutes <= 4 * 14_400
+
+
+def test_tokens_and_samples_say_the_same(plan: Any) -> None:
+    by_samples = plan(replace(MODEL, tokens=None, samples=1e12 / SMALL.sequence_length))
+    assert by_samples.cluster == plan(MODEL).cluster
+
+
+def test_days_and_minutes_say_the_same(plan: Any) -> None:
+    in_minutes = plan(replace(MODEL, days=None, target_minutes=10 * 1440.0))
+    assert in_minutes.cluster == plan(MODEL).cluster
+
+
+def test_a_slow_network_is_told_not_enough_and_costs_time(plan: Any) -> None:
+    size = replace(BENCHMARK, target_minutes=None, racks=32)
+    usual, slow = plan(size), plan(replace(size, nic_gigabits_per_second=50.0))
+    assert slow.network.verdict == "not_enough"
+    assert slow.network.exposed_seconds > usual.network.exposed_seconds
+    assert slow.time.minutes > usual.time.minutes
+    assert slow.break_even.modelled_percent > usual.break_even.modelled_percent
