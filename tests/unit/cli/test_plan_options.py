@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -57,6 +59,12 @@ def refusal(asked: Options) -> str:
 def test_every_option_but_those_of_the_output_is_one_of_the_command() -> None:
     taken = {entry.name for entry in fields(Options)}
     assert set(plan.__annotations__) - {"return"} == taken | {"frontier", "compare", "form"}
+
+
+def test_its_help_loads_nothing_heavy() -> None:
+    heavy = "{'polars', 'numpy', 'pyarrow', 'duckdb', 'dagster', 'altair', 'jinja2'}"
+    told = f"import sys; import pipelines._cli.plan_command; print({heavy} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 def test_a_benchmark() -> None:
