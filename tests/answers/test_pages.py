@@ -30,6 +30,9 @@ PAGES = sorted(
     for path in DOCS.rglob("*.md")
     if "```console" in path.read_text("utf-8") and path.name not in TESTED_ELSEWHERE
 )
+PAGES.append("../README.md")
+MAKE = {"make run": "rackrecon refresh"}
+"""What a target of make runs once everything is installed."""
 
 
 @pytest.mark.parametrize("name", GENERATED)
@@ -86,7 +89,47 @@ def blocks(page: str) -> Iterator[tuple[str, list[str]]]:
     for block in re.findall(r"```console\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL):
         for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *lines = shown.splitlines()
-            yield command, lines
+            while is_open(command):
+                command += " " + lines.pop(0)
+            yield MAKE.get(command, command), lines
+
+
+def is_open(command: str) -> bool:
+    """Return whether a quotation goes on in the next line."""
+    try:
+        shlex.split(command)
+    except ValueError:
+        return True
+    return False
+
+
+def commands_in_sentences() -> list[tuple[str, str]]:
+    """Return each page of people's prose with the commands that it names between backticks."""
+    pages = [REPOSITORY / "README.md", *sorted(DOCS.rglob("*.md"))]
+    return [
+        (page.relative_to(REPOSITORY).as_posix(), command)
+        for page in pages
+        if page.relative_to(DOCS.parent).as_posix() not in GENERATED_PAGES
+        for command in re.findall(r"`(?:\w+=\S+ )*(?:\.venv/bin/)?(rackrecon [^`\n]+)`", page.read_text("utf-8"))
+    ]
+
+
+GENERATED_PAGES = {f"docs/{name}" for name in GENERATED}
+
+
+def test_each_command_that_a_sentence_names_is_one_that_is_taken() -> None:
+    group: Any = get_command(app)
+    found = commands_in_sentences()
+    assert len(found) > 30
+    for page, command in found:
+        _, called, *arguments = shlex.split(command.replace("...", ""))
+        if called.startswith("-"):
+            continue
+        assert called in group.commands, (page, command)
+        context = group.commands[called].make_context(called, arguments, resilient_parsing=True)
+        known = {name for parameter in context.command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        options = {argument.partition("=")[0] for argument in arguments if re.match(r"--?[a-z]", argument)}
+        assert options <= known | {"--help"}, (page, command)
 
 
 def repository_module() -> ModuleType:
