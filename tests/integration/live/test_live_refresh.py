@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -379,6 +380,8 @@ def test_the_command_refreshes_and_then_has_nothing_to_do(settings: Settings, ho
     first = run()
     assert first.returncode == 0, first.stderr
     assert "training-v5.1: refreshed" in first.stderr
+    assert re.search(r"training-v5\.0: reading mlcommons/.* \(1 of 3, about \d+ s left\)", first.stderr)
+    assert re.search(r"scoring, reconciling and checking all rounds \(3 of 3, about \d+ s left\)", first.stderr)
     host.forget()
     second = run()
     assert second.returncode == 0, second.stderr

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +15,8 @@ import pytest
 from reportlab.lib.pagesizes import A4
 from reportlab.platypus import SimpleDocTemplate, Table
 
+from pipelines._cli.diff import show_differences
+from pipelines._cli.rows import Format
 from pipelines.assets.execution import project_instance
 from pipelines.definitions import build_definitions
 from pipelines.reconciling.sheets import fact_changes
@@ -202,6 +206,22 @@ def test_a_page_that_changes_is_a_new_version_and_its_change_is_told(
     assert changes.select("change", "subject", "metric", "before", "after").rows() == [
         ("changed", "TPU v6e (Trillium)", "bf16_teraflops", "918 TFLOPs", "926 TFLOPs")
     ]
+
+
+def test_diff_tells_which_fact_a_page_changed_from_what_to_what(
+    live: Live, workshop: Workshop, host: Host, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live()
+    before = tmp_path / "before"
+    shutil.copytree(workshop.settings.lake, before)
+    publish(host, "926")
+    live()
+    show_differences(str(before), workshop.settings.lake, ["core.spec_facts"], with_rows=True, form=Format.json)
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["column_name"] == "value"]
+    assert [(row["table_name"], row["change"], row["old_value"], row["new_value"]) for row in rows] == [
+        ("core.spec_facts", "changed", "918.0", "926.0")
+    ]
+    assert "TPU v6e (Trillium)" in rows[0]["row_key"]
 
 
 def test_a_page_that_changes_back_stands_again(live: Live, workshop: Workshop, host: Host) -> None:
