@@ -57,7 +57,7 @@ def headline(answer: Answer) -> str:
 def _asked(ask: Ask) -> str:
     """Return the deadline in the unit that it was given in."""
     number, unit = (ask.days, "day") if ask.days is not None else (ask.target_minutes or 0.0, "minute")
-    return f"{number:,.6g} {unit}{'' if number == 1 else 's'}"
+    return f"{number:,.10g} {unit}{'' if number == 1 else 's'}"
 
 
 def derived(inputs: Inputs) -> str:
@@ -345,6 +345,8 @@ def _number(value: float) -> str:
 
 
 def _short(value: float) -> str:
+    if value < 0.1:
+        return f"{value:.2g}"
     return f"{value:,.2f}" if value < 100 else f"{value:,.1f}"
 
 

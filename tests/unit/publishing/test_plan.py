@@ -157,7 +157,13 @@ def test_the_command_is_pasted_as_it_stands() -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "told"),
-    [(27.333, "27.33 minutes"), (206.3, "3.44 hours"), (4 * 1440, "4.00 days"), (150.4 * 1440, "150.4 days")],
+    [
+        (0.000123, "0.00012 minutes"),
+        (27.333, "27.33 minutes"),
+        (206.3, "3.44 hours"),
+        (4 * 1440, "4.00 days"),
+        (150.4 * 1440, "150.4 days"),
+    ],
 )
 def test_times_are_told_in_the_unit_that_they_are_read_in(minutes: float, told: str) -> None:
     assert duration(minutes) == told
