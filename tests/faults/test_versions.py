@@ -13,7 +13,10 @@ import pytest
 from pipelines.lake.gate import ColumnsError
 from pipelines.lake.tables import Lake
 from pipelines.publishing.snapshot import write_snapshot
+from pipelines.refreshing.flow import known_rounds, last_read, listed_rounds
+from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import TABLES
+from pipelines.settings import Settings
 from pipelines.snapshot import ABOUT, Snapshot, SnapshotError
 from tests.faults.conftest import Forks, Worlds, assert_complete, objects, objects_of_state, scores
 
@@ -65,6 +68,15 @@ def test_what_nothing_in_the_lake_can_rebuild_is_carried_over(forks: Forks, worl
     assert changed <= {"raw", "core"}
     assert scores(data) == scores(worlds.of_first)
     assert forks.refresh(data)["parts"] == {"training-v5.0": "unchanged", "answers": "unchanged"}
+
+
+def test_the_age_of_an_older_lake_is_told_from_what_can_be_read(worlds: Worlds, tmp_path: Path) -> None:
+    data = worlds.copy_of_first(tmp_path / "data")
+    workshop = Workshop(Settings.from_environment({"RACKRECON_DATA": str(data)}))
+    workshop.snapshot = Snapshot(data / "no-snapshot")
+    assert last_read(workshop) == "2026-01-02T03:04:05+00:00"
+    of_older_program(data, "core.sources", "licence")
+    assert (known_rounds(workshop), last_read(workshop), listed_rounds(workshop)) == (["training-v5.0"], None, [])
 
 
 @pytest.mark.parametrize("name", ["raw.files", "core.runs", "mart.results"])
