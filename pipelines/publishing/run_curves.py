@@ -11,6 +11,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from pipelines.publishing.notice import TRADEMARK
+
 _WIDTH, _HEIGHT = 860, 220
 
 
@@ -36,13 +38,14 @@ def curves_page(title: str, names: dict[str, str], steps: pl.DataFrame, evals: p
     # Names are published text: they stand escaped in the page and nowhere in the chart, which is a script.
     legend = "".join(f"<dt>{html.escape(key)}</dt><dd>{html.escape(name)}</dd>" for key, name in names.items())
     head = f"<title>{html.escape(title)}</title>"
-    body = f'<h1>{html.escape(title)}</h1><dl class="names">{legend}</dl>'
+    body = f'<h1>{html.escape(title)}</h1><dl class="names">{legend}</dl><p class="note">{html.escape(TRADEMARK)}</p>'
     return page.replace("<head>", f"<head>{head}{_STYLE}", 1).replace("<body>", f"<body>{body}", 1)
 
 
 _STYLE = (
     "<style>body{font:15px system-ui,sans-serif;margin:2rem;max-width:60rem}h1{font-size:1.2rem}"
-    ".names{display:grid;grid-template-columns:2rem auto}dt{font-weight:600}dd{margin:0}</style>"
+    ".names{display:grid;grid-template-columns:2rem auto}dt{font-weight:600}dd{margin:0}"
+    ".note{color:#555;font-size:.85rem}</style>"
 )
 
 

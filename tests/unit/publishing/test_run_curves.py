@@ -6,6 +6,7 @@ import re
 import polars as pl
 import pytest
 
+from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.run_curves import NothingToPlotError, curves_page
 
 STEPS = pl.DataFrame(
@@ -36,6 +37,7 @@ def test_the_page_holds_the_curves_and_needs_no_network() -> None:
     ]
     assert not re.search(r"<script[^>]*\ssrc=|<link\s|@import|<iframe", page)
     assert "<dt>A</dt><dd>one</dd><dt>B</dt><dd>two</dd>" in page
+    assert TRADEMARK in page
 
 
 def test_names_are_escaped_and_stand_in_no_script() -> None:
