@@ -82,7 +82,7 @@
   const cell = (value) => {
     if (value === null) return "";
     if (typeof value !== "string") return String(value);
-    const harmless = /^[\s]*[=+\-@\t\r]/.test(value) ? "'" + value : value;
+    const harmless = /^\s*[=+\-@\t\r＝＋－＠]/.test(value) ? "'" + value : value;
     return /[",\r\n]/.test(harmless) ? '"' + harmless.replaceAll('"', '""') + '"' : harmless;
   };
   const csv = () => {
