@@ -26,7 +26,7 @@ from pipelines.reconciling.planning_answers import (
     Inputs,
     Searched,
 )
-from pipelines.reconciling.planning_asks import MINUTES_PER_DAY, Ask, PlanError
+from pipelines.reconciling.planning_asks import Ask, PlanError
 from pipelines.reconciling.planning_binding import binding
 from pipelines.reconciling.planning_counts import Solved, count_racks, tell_time
 from pipelines.reconciling.planning_facts import NEEDED_TABLES, Facts
@@ -42,6 +42,7 @@ from pipelines.reconciling.planning_solving import (
     detailed,
     look,
 )
+from pipelines.reconciling.planning_words import racks_in_words, time_in_words
 
 __all__ = [
     "NEEDED_TABLES",
@@ -224,13 +225,12 @@ def _out_of_reach(solved: Solved) -> PlanError:
     if solved.goal.minutes is None:
         return PlanError("racks", f"size: too small for the work; the smallest that fits takes {best['racks']} racks")
     field = "days" if solved.ask.days is not None else "target_minutes"
-    shortest = best["minutes"] / goodput
-    told = f"{shortest / MINUTES_PER_DAY:.1f} days" if shortest >= MINUTES_PER_DAY else f"{shortest:.2f} min"
+    told = time_in_words(best["minutes"] / goodput)
+    size, most = racks_in_words(best["racks"]), solved.stands.plan.work.batch_most
     return PlanError(
         field,
-        f"deadline: the shortest that any layout, batch and size reaches is {told}, on {best['racks']:,} racks; allow "
-        f"at least that, or a batch above {solved.stands.plan.work.batch_most:,} samples, which bounds how far work "
-        "spreads",
+        f"deadline: the shortest that any layout, batch and size reaches is {told}, on {size}; allow at least that, or "
+        f"a batch above {most:,} samples, which bounds how far work spreads",
     )
 
 

@@ -11,6 +11,7 @@ from pipelines.modelling.planning import Plan
 from pipelines.reconciling.planning_answers import Binding
 from pipelines.reconciling.planning_asks import Ask
 from pipelines.reconciling.planning_solving import Goal
+from pipelines.reconciling.planning_words import racks_in_words, time_in_words
 
 _SLACK = 0.8
 """Share of a deadline, or of a size, below which it is not what binds."""
@@ -28,8 +29,9 @@ def binding(ask: Ask, goal: Goal, plan: Plan, found: Found, row: dict[str, Any])
             f"{row['accelerator_count']:,} of {allowed:,} accelerators busy to any use.",
         )
     if ask.megawatts is not None:
-        return Binding(constraint="power", sentence=f"Power: {ask.megawatts:g} MW feed {goal.racks} racks at work.")
-    told = f"{goal.racks:,} racks at work" if goal.racks is not None else f"{allowed:,} accelerators"
+        fed = racks_in_words(goal.racks or 0)
+        return Binding(constraint="power", sentence=f"Power: {ask.megawatts:g} MW feed {fed} at work.")
+    told = f"{racks_in_words(goal.racks)} at work" if goal.racks is not None else f"{allowed:,} accelerators"
     return Binding(constraint="racks", sentence=f"The size: {told}, as asked; more would be faster.")
 
 
@@ -39,7 +41,7 @@ def _of_deadline(minutes: float, plan: Plan, found: Found, row: dict[str, Any]) 
         return Binding(
             constraint="memory",
             sentence=f"Memory: nothing smaller holds the work ({row['needed_bytes'] / 1e9:.1f} of "
-            f"{plan.machine.memory_bytes / 1e9:.1f} GB are taken), though it is done in {row['minutes']:,.2f} min.",
+            f"{plan.machine.memory_bytes / 1e9:.1f} GB are taken), though it takes {time_in_words(row['minutes'])}.",
         )
     is_widest = row["global_batch_size"] + row["data_parallel"] * row["micro_batch"] > plan.work.batch_most
     if is_widest and row["micro_batches"] <= row["pipeline_parallel"]:
@@ -51,5 +53,6 @@ def _of_deadline(minutes: float, plan: Plan, found: Found, row: dict[str, Any]) 
     told = "a smaller size does not hold it"
     if not fewer.is_empty():
         less = fewer.row(0, named=True)
-        told = f"the fastest on fewer, {less['racks']:,} racks, takes {less['minutes']:,.2f} min"
-    return Binding(constraint="time", sentence=f"Time: {row['minutes']:,.2f} of {minutes:,.2f} min are taken; {told}.")
+        told = f"the fastest on fewer, {racks_in_words(less['racks'])}, takes {time_in_words(less['minutes'])}"
+    taken = f"{time_in_words(row['minutes'])} of {time_in_words(minutes)} are taken"
+    return Binding(constraint="time", sentence=f"Time: {taken}; {told}.")

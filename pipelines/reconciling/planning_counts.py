@@ -19,6 +19,7 @@ from pipelines.reconciling.planning_facts import Facts
 from pipelines.reconciling.planning_grounds import Grounds
 from pipelines.reconciling.planning_platforms import Platform
 from pipelines.reconciling.planning_solving import Goal, best_batches, chosen, look
+from pipelines.reconciling.planning_words import racks_in_words, time_in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +83,12 @@ def count_racks(solved: Solved, row: dict[str, Any], facts: Facts) -> Racks:
 
 def _racks_sentence(solved: Solved, row: dict[str, Any], low: int, high: int) -> str:
     machine, platform = solved.stands.plan.machine, solved.platform
-    span = f" ({low} to {high})" if low != high else ""
+    span = f" ({low:,} to {high:,})" if low != high else ""
     spare = f" and {solved.ask.spare_racks} spare" if solved.ask.spare_racks else ""
     return (
-        f"{row['racks']} racks{span}{spare} of {platform.name}, {machine.active_per_rack} of {platform.slots_per_rack} "
-        f"accelerators at work in each: {row['accelerator_count']:,} in {row['data_parallel']} replicas of "
-        f"{row['replica_accelerator_count']}."
+        f"{racks_in_words(row['racks'])}{span}{spare} of {platform.name}, {machine.active_per_rack} of "
+        f"{platform.slots_per_rack} accelerators at work in each: {row['accelerator_count']:,} in "
+        f"{row['data_parallel']:,} replicas of {row['replica_accelerator_count']:,}."
     )
 
 
@@ -164,4 +165,4 @@ def _goodput_sentence(goodput: float | None, minutes: float) -> str:
         return (
             "Uninterrupted running: failures, checkpoints and restarts are not counted; give a goodput to count them."
         )
-    return f"{goodput:g} of the time trains, as asked: on the calendar it takes {minutes / goodput:,.2f} min."
+    return f"{goodput:g} of the time trains, as asked: on the calendar it takes {time_in_words(minutes / goodput)}."

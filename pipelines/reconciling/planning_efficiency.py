@@ -27,6 +27,9 @@ class Efficiency:
     high: float
     sentence: str
     extrapolations: tuple[str, ...]
+    holds_fixed: bool
+    """Whether the fixed part of a step is in it already: the runs tell whole steps only."""
+    is_of_same_work: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class _Range:
 
 
 def efficiency_points(facts: Facts) -> pl.DataFrame:
-    """Return `accelerator, precision, benchmark, is_mixture, is_adapter, active_parameters, efficiency, teraflops`.
+    """Return `accelerator, precision, benchmark, is_mixture, is_adapter, active_parameters, efficiency, is_whole,
+    peak_tflops, teraflops`.
 
     One row per part, precision and benchmark: the best that its runs reached, bubble and fixed part left out where a
     family's fit tells them apart.
@@ -63,8 +67,8 @@ def efficiency_points(facts: Facts) -> pl.DataFrame:
         runs.group_by(keys)
         .agg(
             efficiency=pl.coalesce(pl.col("filled").max(), pl.col("whole").max()),
+            is_whole=pl.col("filled").max().is_null(),
             peak_tflops=pl.col("peak_tflops").first(),
-            run_count=pl.len(),
         )
         .join(_sizes(), on="benchmark")
         .with_columns(teraflops=pl.col("efficiency") * pl.col("peak_tflops"))
@@ -111,6 +115,10 @@ def gains_per_doubling(points: pl.DataFrame) -> tuple[float, float, float]:
     return least, middle, most
 
 
+def _are_whole(points: pl.DataFrame) -> bool:
+    return bool(points["is_whole"].all())
+
+
 def _of_kind(model: Workload, points: pl.DataFrame) -> pl.DataFrame:
     """Return the points of models alike: mixtures do not tell dense ones, nor the other way."""
     is_mixture = model.moe_layers > 0
@@ -133,6 +141,7 @@ def _of_part(points: pl.DataFrame, size: float, accelerator: str, precision: str
         high=whole.high,
         sentence=f"{_percent(whole)} of the dense {precision} peak of {accelerator}, by {_told(points)}.",
         extrapolations=_beyond_sizes(points, size),
+        holds_fixed=_are_whole(points),
     )
 
 
@@ -147,6 +156,8 @@ def _of_same_work(point: pl.DataFrame, accelerator: str, precision: str) -> Effi
         high=told.high,
         sentence=f"{_percent(told)} of the dense {precision} peak of {accelerator}, by {_told(point)} alone.",
         extrapolations=("too few runs of this work here for a fit: the best of them tells its efficiency",),
+        holds_fixed=_are_whole(point),
+        is_of_same_work=True,
     )
 
 
@@ -174,6 +185,7 @@ def _of_other_precision(
             "gained",
             *_beyond_sizes(of_other, size),
         ),
+        holds_fixed=_are_whole(of_other),
     )
 
 
@@ -209,24 +221,28 @@ def _of_other_parts(
             f"no run here is of {accelerator}: other parts tell its efficiency",
             *_beyond_sizes(points, size),
         ),
+        holds_fixed=_are_whole(points),
     )
 
 
 def _interpolated(points: pl.DataFrame, size: float) -> _Range:
     """Return the efficiency at a size, between the nearest two sizes on a logarithmic scale; flat beyond.
 
-    Runs that train adapters only widen the range, unless there are no others.
+    The range is that of all points, and at least the benchmark's noise to either side. Runs that train adapters only
+    widen it, unless there are no others.
     """
     full = points.filter(~pl.col("is_adapter"))
     sizes = (full if not full.is_empty() else points).group_by("active_parameters").agg(pl.col("efficiency").mean())
     known = sizes.sort("active_parameters")
     xs, ys = known["active_parameters"].log().to_list(), known["efficiency"].to_list()
     place = math.log(size)
+    noise = 1 + BENCHMARK_NOISE_PERCENT / 100
     middle = ys[0] if place <= xs[0] else ys[-1]
     for (x, y), (next_x, next_y) in zip(zip(xs, ys, strict=True), zip(xs[1:], ys[1:], strict=True), strict=False):
         if x < place < next_x:
             middle = y + (next_y - y) * (place - x) / (next_x - x)
-    return _Range(min(points["efficiency"]), middle, max(points["efficiency"]))
+    known_efficiencies = points["efficiency"].to_list()
+    return _Range(min(*known_efficiencies, middle / noise), middle, max(*known_efficiencies, middle * noise))
 
 
 def _scaled(ratio: float, gains: tuple[float, float, float]) -> tuple[float, float, float]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from pipelines.modelling import flops
 from pipelines.modelling._planning_layouts import layouts
 from pipelines.modelling.planning import Plan, StepModel, Work, with_model, work_done
-from pipelines.modelling.workloads import Workload
+from pipelines.modelling.workloads import Workload, frame
 from pipelines.reconciling.planning_answers import Basis
 from pipelines.reconciling.planning_asks import Ask, PlanError
 from pipelines.reconciling.planning_efficiency import Efficiency, efficiency_points, estimate
@@ -72,10 +73,7 @@ def grounds(ask: Ask, platform: Platform, minutes: float | None, facts: Facts) -
     member, rest = _any_member(ask.workload, facts)
     work = benchmark_work(ask, ask.workload, member, rest, facts)
     told = _by_points(ask, platform, workload(ask.workload), work, facts)
-    no_run = f"no family of runs tells {ask.workload} on {platform.accelerator} at {platform.precision}"
-    return replace(
-        told, extrapolations=(no_run, *told.extrapolations), batch_basis=f"what results of {member['round']} used"
-    )
+    return replace(told, batch_basis=f"what results of {member['round']} used")
 
 
 def _by_family(ask: Ask, benchmark: str, platform: Platform, family: Family, facts: Facts) -> Grounds:
@@ -137,20 +135,16 @@ def _family_plan(
 
 def _by_points(ask: Ask, platform: Platform, model: Workload, work: Work, facts: Facts) -> Grounds:
     told = estimate(model, platform.accelerator, platform.precision, facts)
-    fixed = _fixed(platform, facts)
+    fixed = _fixed(model, platform, facts)
+    # runs that tell whole steps hold a fixed part already, of unknown size: at best none comes on top of them
+    least = replace(fixed, fixed_seconds=0.0) if told.holds_fixed else fixed
     middle, low, high = (
         Plan(
             work=work,
             machine=platform.machine,
-            steps=StepModel(
-                efficiency=efficiency,
-                fixed_seconds=fixed.fixed_seconds,
-                hidden_share=fixed.hidden_share,
-                exposed_in_fit_seconds=fixed.exposed_in_fit_seconds,
-                parameter_bytes=parameter_bytes(platform.precision),
-            ),
+            steps=replace(steps, efficiency=efficiency, parameter_bytes=parameter_bytes(platform.precision)),
         )
-        for efficiency in (told.middle, told.low, told.high)
+        for efficiency, steps in ((told.middle, fixed), (told.low, fixed), (told.high, least))
     )
     return Grounds(
         plan=middle,
@@ -160,7 +154,7 @@ def _by_points(ask: Ask, platform: Platform, model: Workload, work: Work, facts:
         low=low,
         high=high,
         held_out=None,
-        extrapolations=(*_of_other_work(model, facts), *told.extrapolations),
+        extrapolations=(*_of_other_work(ask, model, told, facts), *told.extrapolations),
         batch_basis="as asked"
         if ask.batch_most is not None
         else "16.8 million tokens, as the largest published dense run",
@@ -179,26 +173,36 @@ def _points_basis(told: Efficiency, fixed: StepModel) -> Basis:
         efficiency_high=told.high,
         error_percent=None,
         worst_error_percent=None,
-        error_reason="no run of this work on this part at this precision, so nothing to hold out",
+        error_reason="too few runs of this work on this part at this precision to hold one out"
+        if told.is_of_same_work
+        else "no run of this work on this part at this precision, so nothing to hold out",
         sentence=told.sentence,
     )
 
 
-def _of_other_work(model: Workload, facts: Facts) -> tuple[str, ...]:
-    told = efficiency_points(facts)["benchmark"].unique().sort().to_list()
-    if model.benchmark in told:
+def _of_other_work(ask: Ask, model: Workload, told: Efficiency, facts: Facts) -> tuple[str, ...]:
+    """Say that other work tells the efficiency, where it does."""
+    if told.is_of_same_work:
         return ()
-    names = ", ".join(told)
-    return (f"{model.model} is no benchmark here: runs of {names} tell its efficiency",)
+    names = efficiency_points(facts)["benchmark"].unique().sort().to_list()
+    if ask.workload is not None:
+        return (f"no run here is of {ask.workload} on this part at this precision",)
+    return (f"{model.model} is no benchmark here: runs of {', '.join(names)} tell its efficiency",)
 
 
-def _fixed(platform: Platform, facts: Facts) -> StepModel:
-    """Return the fixed part and what is hidden on the wire, from the family most like the plan that tells them."""
+def _fixed(model: Workload, platform: Platform, facts: Facts) -> StepModel:
+    """Return the fixed part and what is hidden on the wire, from the family most like the plan that tells them.
+
+    Like in what is trained, adapters or all; then in size, part and precision.
+    """
+    size = frame([model]).select(flops.active_parameters()).item()
+    is_adapter = model.adapter_rank > 0
     told = (
         facts.members.unique("family")
         .join(facts.fits.drop_nulls("micro_batch_seconds").select("family", "n"), on="family")
         .sort(
-            pl.col("adapter_rank") > 0,
+            (pl.col("adapter_rank") > 0) != is_adapter,
+            (flops.active_parameters() / size).log().abs().round(6),
             pl.col("accelerator") != platform.accelerator,
             pl.col("precision") != platform.precision,
             -pl.col("n"),

@@ -17,6 +17,7 @@ from pipelines.reconciling.planning_answers import BreakEven, Cost, Fabric, Netw
 from pipelines.reconciling.planning_asks import Ask
 from pipelines.reconciling.planning_facts import Facts
 from pipelines.reconciling.planning_platforms import Platform
+from pipelines.reconciling.planning_words import racks_in_words
 
 _VERDICTS = {
     "enough": "they are enough",
@@ -136,7 +137,7 @@ def rated_power(ask: Ask, platform: Platform, racks: int) -> tuple[Power | None,
         basis=platform.power_basis,
         level=row["level"],
         sentence=(
-            f"{_span(row['low'], row['high'])} for {racks} racks by the rating of a {platform.power_basis}"
+            f"{_span(row['low'], row['high'])} for {racks_in_words(racks)} by the rating of a {platform.power_basis}"
             f"{meter}, an upper bound of what is drawn{parts_alone}; network and cooling "
             f"{'of the network ' if ask.pue is not None else ''}not counted."
         ),
