@@ -129,6 +129,8 @@ def _fill(
     _write_about(connection, {**about, **facts})
     for file in sorted(sql_folder.glob("*.sql")):
         connection.execute(file.read_text("utf-8"))
+    for statement in _comments_of_views(connection):
+        connection.execute(statement)
 
 
 def _create(entry: Table) -> str:
@@ -148,6 +150,26 @@ def _comments(entry: Table) -> Iterator[str]:
         yield f"COMMENT ON COLUMN {place}.{_name(name)} IS {_literal(text)}"
 
 
+def _comments_of_views(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """Give a view's column that says nothing of itself what it says in the table or view that is most like it."""
+    columns: dict[tuple[str, str], dict[str, str | None]] = {}
+    for schema, relation, column, comment in connection.execute(_COLUMN_COMMENTS).fetchall():
+        columns.setdefault((schema, relation), {})[column] = comment
+    views = connection.execute("SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    for view in sorted(views):
+        own = columns[view]
+        others = [told for name, told in columns.items() if name != view]
+        most_alike_first = sorted(others, key=lambda told: -len(own.keys() & told.keys()))
+        for column in sorted(name for name, comment in own.items() if comment is None):
+            said = [told[column] for told in most_alike_first if told.get(column)]
+            if said:
+                place = f"{view[0]}.{_name(view[1])}.{_name(column)}"
+                yield f"COMMENT ON COLUMN {place} IS {_literal(said[0] or '')}"
+
+
+_COLUMN_COMMENTS = "SELECT schema_name, table_name, column_name, comment FROM duckdb_columns() WHERE NOT internal"
+
+
 def _copy(connection: duckdb.DuckDBPyConnection, lake: Lake, entry: Table) -> None:
     """Insert a table's rows a batch at a time, so that none of its partitions is ever in memory."""
     columns = list(_columns(entry))
@@ -163,6 +185,8 @@ def _copy(connection: duckdb.DuckDBPyConnection, lake: Lake, entry: Table) -> No
 
 def _write_about(connection: duckdb.DuckDBPyConnection, facts: Mapping[str, str]) -> None:
     connection.execute("CREATE TABLE main.about (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
+    connection.execute("COMMENT ON COLUMN main.about.key IS 'What is told, such as newest_training_round_here'")
+    connection.execute("COMMENT ON COLUMN main.about.value IS 'What it is, as text'")
     connection.execute("COMMENT ON TABLE main.about IS 'What this file holds, how old it is, what was left out'")
     for key, value in sorted(facts.items()):
         connection.execute("INSERT INTO main.about VALUES ($key, $value)", {"key": key, "value": value})

@@ -39,3 +39,4 @@ COMMENT ON COLUMN mart.cited_results.score_minutes IS
 'Score by the official rule, recomputed from the published logs [minutes]';
 COMMENT ON COLUMN mart.cited_results.published_result_id IS
 'Identifier on the publisher''s own table: the result files of a training round carry none';
+COMMENT ON COLUMN mart.cited_results.source_commit IS 'Commit of the repository that the round was read at';

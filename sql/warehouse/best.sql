@@ -22,3 +22,6 @@ CREATE MACRO main.best(given_benchmark, given_round) AS TABLE
         AND scaling_mode = 'strong'
         AND score_minutes IS NOT NULL
     ORDER BY place;
+
+COMMENT ON MACRO TABLE main.best IS -- noqa: PRS
+'best(benchmark, round): scored, closed, strong results of a benchmark in a round, the shortest time first';

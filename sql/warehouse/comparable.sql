@@ -30,3 +30,6 @@ CREATE MACRO main.comparable(given_result_id) AS TABLE
             AND peers.division IS NOT DISTINCT FROM subject.division
     WHERE peers.score_minutes IS NOT NULL AND peers.result_id != subject.result_id
     ORDER BY peers.score_minutes, peers.result_id;
+
+COMMENT ON MACRO TABLE main.comparable IS -- noqa: PRS
+'comparable(result_id): scored results of the same benchmark, scaling mode and division; ratios are derived';

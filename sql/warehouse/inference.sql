@@ -27,3 +27,4 @@ COMMENT ON VIEW main.inference IS
 'Inference results of the datacenter suite and the closed division, with what each is to be shown with';
 COMMENT ON COLUMN main.inference.published_result_id IS
 'The publisher''s own identifier; the scenarios of one system and benchmark share one';
+COMMENT ON COLUMN main.inference.source_commit IS 'Commit of the repository that the round was read at';

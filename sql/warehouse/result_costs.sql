@@ -44,3 +44,4 @@ COMMENT ON VIEW mart.result_costs IS
 COMMENT ON COLUMN mart.result_costs.accelerator_minutes IS 'Derived: score times accelerators';
 COMMENT ON COLUMN mart.result_costs.stated_rack_minutes IS 'Derived: score times the racks that the submitter states';
 COMMENT ON COLUMN mart.result_costs.least_rack_minutes IS 'Derived: score times the fewest racks that hold them';
+COMMENT ON COLUMN mart.result_costs.basis IS 'What the derived columns are made of';

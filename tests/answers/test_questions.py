@@ -321,6 +321,24 @@ def test_macros_and_views_carry_provenance(filled: Path) -> None:
     assert best.filter(result_id=CARINA)["place"].item() == 2
 
 
+def test_every_column_of_tables_and_views_and_every_macro_says_what_it_is(filled: Path) -> None:
+    silent = query(
+        filled / "warehouse.duckdb",
+        "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND coalesce(comment, '') = ''",
+    )
+    assert silent.rows() == []
+    macros = query(
+        filled / "warehouse.duckdb", "SELECT function_name, comment FROM duckdb_functions() WHERE NOT internal"
+    )
+    assert sorted(macros["function_name"]) == ["best", "comparable"]
+    assert macros["comment"].null_count() == 0
+    said = query(
+        filled / "warehouse.duckdb",
+        "SELECT comment FROM duckdb_columns() WHERE table_name = 'latest' AND column_name = 'submitter'",
+    )
+    assert said.item() == "Submitter as written in the system description"
+
+
 def test_the_file_is_stored_for_the_oldest_client(filled: Path) -> None:
     with duckdb.connect(str(filled / "warehouse.duckdb"), read_only=True) as connection:
         tags = connection.execute("SELECT tags FROM duckdb_databases() WHERE NOT internal").fetchall()
