@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import polars as pl
@@ -49,9 +49,37 @@ def query(
         QueryError: the statement is wrong, gives no rows, or takes too much.
         StorageError: there is no warehouse, or it cannot be opened.
     """
+    with asking(path, memory_bytes=memory_bytes, seconds=seconds) as ask:
+        return ask(sql, params)
+
+
+class Ask(Protocol):
+    """Answers one statement, as `query` does."""
+
+    def __call__(self, sql: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> pl.DataFrame:
+        """Return the rows; raises `QueryError`."""
+
+
+@contextmanager
+def asking(path: Path, *, memory_bytes: int = 1 << 30, seconds: float = 120.0) -> Iterator[Ask]:
+    """Open the warehouse once for several statements, each with its own time; arguments as for `query`.
+
+    Raises:
+        StorageError: there is no warehouse, or it cannot be opened.
+    """
     if not path.is_file():
         raise StorageError(f"{path}: no such file; `rackrecon refresh` builds it")
-    with _reading(path, memory_bytes) as connection, _time_limit(connection, seconds) as limit:
+    with _reading(path, memory_bytes) as connection:
+        yield lambda sql, params=None: _answer(connection, sql, params, seconds)
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    params: Mapping[str, Any] | Sequence[Any] | None,
+    seconds: float,
+) -> pl.DataFrame:
+    with _time_limit(connection, seconds) as limit:
         try:
             statements = connection.extract_statements(sql)
             if len(statements) != 1:

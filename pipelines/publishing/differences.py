@@ -11,7 +11,7 @@ from typing import Protocol
 
 import polars as pl
 
-from pipelines.lake.queries import query
+from pipelines.lake.queries import Ask
 from pipelines.lake.storage import SHARED, LakeError
 from pipelines.lake.tables import Lake
 from pipelines.schemas import TABLES, Table
@@ -91,17 +91,17 @@ class ReleaseState:
 class WarehouseState:
     """The answers in a warehouse, as it stands before another takes its place."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._tables = set(query(path, "SELECT schema_name || '.' || table_name AS name FROM duckdb_tables()")["name"])
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._tables = set(ask("SELECT schema_name || '.' || table_name AS name FROM duckdb_tables()")["name"])
 
     def parts(self, name: str) -> dict[str, str]:
         """Return the table as its one part, which counts as different from any other."""
-        return {_WHOLE: f"{self._path}"} if name in self._tables else {}
+        return {_WHOLE: "in the warehouse"} if name in self._tables else {}
 
     def read(self, name: str, parts: Iterable[str]) -> pl.DataFrame:
         """Return its rows."""
-        return query(self._path, f"FROM {name}")
+        return self._ask(f"FROM {name}")
 
 
 def open_state(location: Path | str) -> State:

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from pipelines import __version__
-from pipelines.lake.queries import query
+from pipelines.lake.queries import asking
 from pipelines.lake.storage import LakeError
 from pipelines.lake.tables import Lake
 from pipelines.lake.warehouse import build_warehouse, warehouse_is_fresh
@@ -42,8 +42,9 @@ def changes_since(lake: Lake, warehouse: Path) -> tuple[str, pl.DataFrame | None
     if not warehouse.is_file():
         return "not known: there was no warehouse before", None
     try:
-        told = query(warehouse, "SELECT value FROM about WHERE key = 'refreshed_at'")["value"].to_list()
-        found = differences(WarehouseState(warehouse), LakeState(lake), _ANSWERS)
+        with asking(warehouse) as ask:
+            told = ask("SELECT value FROM about WHERE key = 'refreshed_at'")["value"].to_list()
+            found = differences(WarehouseState(ask), LakeState(lake), _ANSWERS)
     except LakeError:
         return "not known: the warehouse before cannot be read", None
     return next(iter(told), "not known"), found
