@@ -71,6 +71,11 @@ class DaskCluster:
         """Kill a worker as a machine that loses its power would."""
         self.workers.pop(name).kill()
 
+    def worker_at(self, address: str) -> str:
+        """Return the name of the worker at an address, which its log tells."""
+        (name,) = [name for name in self.workers if f" {address}\n" in (self.folder / f"{name}.log").read_text()]
+        return name
+
     def stop(self) -> None:
         for process in self._started:
             process.kill()

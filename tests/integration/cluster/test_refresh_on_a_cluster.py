@@ -62,11 +62,10 @@ def refresh_on(
 
 
 def units_on_workers(client: Client) -> Iterator[tuple[str, str]]:
-    """Give the worker and the name of each unit of work that is being done now."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
+    """Give the address of the worker and the name of each unit of work that is being done now."""
     for address, keys in client.processing().items():
         for key in keys:
-            yield workers[address]["name"], str(key)
+            yield address, str(key)
 
 
 @contextmanager
@@ -78,7 +77,8 @@ def killing_the_first_worker_that_does(unit: str, cluster: DaskCluster) -> Itera
         with Client(cluster.address, set_as_default=False) as client:
             deadline = time.monotonic() + 240
             while time.monotonic() < deadline and not killed:
-                killed.extend([worker for worker, key in units_on_workers(client) if key.startswith(unit)][:1])
+                at = [address for address, key in units_on_workers(client) if key.startswith(unit)]
+                killed.extend(cluster.worker_at(address) for address in at[:1])
                 time.sleep(0.005)
         for worker in killed:
             cluster.kill_worker(worker)
