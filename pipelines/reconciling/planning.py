@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 from pipelines.modelling import flops
-from pipelines.modelling._planning_layouts import layouts
 from pipelines.modelling._planning_search import Found, search
 from pipelines.modelling.workloads import LANGUAGE_MODEL_BENCHMARKS, frame
 from pipelines.reconciling.planning_answers import (
@@ -40,6 +39,7 @@ from pipelines.reconciling.planning_solving import (
     chosen,
     cluster,
     detailed,
+    layouts_on,
     look,
 )
 from pipelines.reconciling.planning_words import racks_in_words, time_in_words
@@ -115,7 +115,7 @@ def frontier(ask: Ask, facts: Facts) -> Frontier:
     solved = _solve(ask, facts)
     plan, goal, family = solved.stands.plan, solved.goal, solved.stands.family
     every = family is None or family.only_micro_batches is not None
-    found = solved.found if every else look(plan, layouts(plan.work.model, plan.work.batch_most), goal, facts.spread)
+    found = solved.found if every else look(plan, layouts_on(plan), goal, facts.spread)
     sizes = found.frontier
     if goal.minutes is not None:
         sizes = sizes.filter(pl.col("minutes") <= goal.minutes * _LONGEST_OF_DEADLINE)
@@ -230,7 +230,7 @@ def _out_of_reach(solved: Solved) -> PlanError:
     return PlanError(
         field,
         f"deadline: the shortest that any layout, batch and size reaches is {told}, on {size}; allow at least that, or "
-        f"a batch above {most:,} samples, which bounds how far work spreads",
+        f"a batch above {most:,}, which bounds how far work spreads",
     )
 
 
@@ -242,7 +242,7 @@ def _alternative(solved: Solved, row: dict[str, Any], facts: Facts) -> tuple[Clu
     plan, family, goal = solved.stands.plan, solved.stands.family, solved.goal
     if family is None or family.only_micro_batches is not None:
         return None, solved.found
-    found = search(plan, layouts(plan.work.model, plan.work.batch_most), row["accelerator_count"], facts.spread)
+    found = search(plan, layouts_on(plan), row["accelerator_count"], facts.spread)
     best = [cluster(one, plan) for one in detailed(plan, found, chosen(found, goal))]
     return next((one for one in best if one.layout != row["layout"]), None), found
 
@@ -261,6 +261,11 @@ def _extrapolations(solved: Solved, row: dict[str, Any]) -> tuple[str, ...]:
             told.append(
                 f"the family tells a step of {family.only_micro_batches} micro-batch(es) only, and no other is tried"
             )
+        domains = family.members["domain_accelerators"].drop_nulls().unique().sort().to_list()
+        domain = min(stands.plan.machine.domain_accelerators, count)
+        if domains and domain not in domains:
+            sizes = ", ".join(str(size) for size in domains)
+            told.append(f"the family's runs had {sizes} accelerators at work in a domain, the plan has {domain}")
         had = family.members["nic_available_gigabytes_per_second"].drop_nulls().unique().sort().to_list()
         has = stands.plan.machine.nic_gigabytes_per_second
         if had and has not in had:

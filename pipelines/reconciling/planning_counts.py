@@ -59,7 +59,7 @@ def count_racks(solved: Solved, row: dict[str, Any], facts: Facts) -> Racks:
         law = _by_power_law(solved, row, facts)
         bounds = [_racks_for(plan, solved.best_layouts, solved.goal) for plan in (stands.low, stands.high)]
         told += [racks for racks in (held_out, *bounds) if racks is not None]
-        told += [math.ceil(law)] if law is not None else []
+        told += [max(1, math.ceil(law))] if law is not None else []
         noise = _with_noise(solved)
     low, high = min(told), max(told)
     return Racks(

@@ -272,10 +272,10 @@ def _beyond_sizes(points: pl.DataFrame, size: float) -> tuple[str, ...]:
     full = points.filter(~pl.col("is_adapter"))
     least, most = (float(value) for value in (points["active_parameters"].min(), points["active_parameters"].max()))  # type: ignore[arg-type]
     told = [] if not full.is_empty() else ["its runs train adapters only, not all weights"]
+    span = f"{least / 1e9:.1f}" if least == most else f"{least / 1e9:.1f} to {most / 1e9:.1f}"
     if not least <= size <= most:
         told.append(
-            f"a model of {size / 1e9:.1f} billion active parameters lies beyond those of the runs, {least / 1e9:.1f} "
-            f"to {most / 1e9:.1f} billion"
+            f"a model of {size / 1e9:.1f} billion active parameters lies beyond those of the runs, {span} billion"
         )
     return tuple(told)
 

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from pipelines.modelling import flops
-from pipelines.modelling._planning_layouts import layouts
 from pipelines.modelling.planning import Plan, StepModel, Work, with_model, work_done
 from pipelines.modelling.workloads import Workload, frame
 from pipelines.reconciling.planning_answers import Basis
@@ -25,6 +24,7 @@ from pipelines.reconciling.planning_families import (
     workload,
 )
 from pipelines.reconciling.planning_platforms import Platform
+from pipelines.reconciling.planning_solving import layouts_on
 
 TOKENS_PER_BATCH = 16_777_216
 """Of the largest published dense run (Llama Team 2024, arXiv 2407.21783, table 4), where a plan is given no other."""
@@ -148,7 +148,7 @@ def _by_points(ask: Ask, platform: Platform, model: Workload, work: Work, facts:
     )
     return Grounds(
         plan=middle,
-        layouts=layouts(model, work.batch_most),
+        layouts=layouts_on(middle),
         basis=_points_basis(told, fixed),
         family=None,
         low=low,
@@ -184,7 +184,8 @@ def _of_other_work(ask: Ask, model: Workload, told: Efficiency, facts: Facts) ->
     """Say that other work tells the efficiency, where it does."""
     if told.is_of_same_work:
         return ()
-    names = efficiency_points(facts)["benchmark"].unique().sort().to_list()
+    alike = efficiency_points(facts).filter(pl.col("is_mixture") == (model.moe_layers > 0))
+    names = alike["benchmark"].unique().sort().to_list()
     if ask.workload is not None:
         return (f"no run here is of {ask.workload} on this part at this precision",)
     return (f"{model.model} is no benchmark here: runs of {', '.join(names)} tell its efficiency",)

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 
 from pipelines.modelling import flops
-from pipelines.modelling._planning_layouts import LAYOUT
+from pipelines.modelling._planning_layouts import LAYOUT, layouts
 from pipelines.modelling._planning_search import Found, Spread, search
+from pipelines.modelling.connectivity import LARGEST_NODE
 from pipelines.modelling.parallelism import layout
 from pipelines.modelling.planning import Plan, evaluate
 from pipelines.modelling.workloads import frame
@@ -42,7 +43,20 @@ class Goal:
         return self.racks * active_per_rack if self.racks is not None else LARGEST_CLUSTER
 
 
-def look(plan: Plan, layouts: pl.DataFrame, goal: Goal, spread: Spread | None = None) -> Found:
+def layouts_on(plan: Plan) -> pl.DataFrame:
+    """Return the layouts of a plan's model whose innermost groups fill a scale-up domain evenly.
+
+    Tensor ranks, where a domain holds them, come in groups that divide it; in a node so do tensor and context ranks.
+    """
+    domain, tensor = plan.machine.domain_accelerators, pl.col("tensor_parallel")
+    both = tensor * pl.col("context_parallel")
+    is_even = (tensor > domain) | (domain % tensor == 0)
+    if domain <= LARGEST_NODE:
+        is_even &= (both > domain) | (domain % both == 0)
+    return layouts(plan.work.model, plan.work.batch_most).filter(is_even)
+
+
+def look(plan: Plan, those: pl.DataFrame, goal: Goal, spread: Spread | None = None) -> Found:
     """Search all layouts for a goal, elsewhere where `spread` is given.
 
     For a deadline sizes near what the work would take come first; all up to `LARGEST_CLUSTER` only where none of them
@@ -51,10 +65,10 @@ def look(plan: Plan, layouts: pl.DataFrame, goal: Goal, spread: Spread | None = 
     most = goal.largest(plan.machine.active_per_rack)
     if goal.minutes is not None:
         near = max(_SMALL_CLUSTER, _ROOM * _ideal_accelerators(plan, goal.minutes))
-        found = search(plan, layouts, min(near, most), spread)
+        found = search(plan, those, min(near, most), spread)
         if near >= most or not chosen(found, goal).is_empty():
             return found
-    return search(plan, layouts, most, spread)
+    return search(plan, those, most, spread)
 
 
 def _ideal_accelerators(plan: Plan, minutes: float) -> int:

@@ -419,3 +419,15 @@ def test_a_slow_network_is_told_not_enough_and_costs_time(plan: Any) -> None:
     assert slow.network.exposed_seconds > usual.network.exposed_seconds
     assert slow.time.minutes > usual.time.minutes
     assert slow.break_even.modelled_percent > usual.break_even.modelled_percent
+
+
+def test_other_domains_than_the_runs_had_are_said(plan: Any) -> None:
+    told = plan(replace(BENCHMARK, target_minutes=None, racks=20, active_per_rack=72))
+    assert any("had 64 accelerators at work in a domain, the plan has 72" in one for one in told.extrapolations)
+
+
+def test_tensor_groups_fill_a_node_evenly(plan: Any) -> None:
+    """Six heads on nodes of eight: groups of 1 or 2, never of 3 or 6, which would straddle nodes."""
+    six = replace(SMALL, heads=6, kv_heads=6, hidden=1536)
+    asked = replace(MODEL, model=six, platform="dgx h100", nic_gigabits_per_second=400.0, days=None, accelerators=8)
+    assert plan(asked).cluster.tensor_parallel in (1, 2)
