@@ -281,8 +281,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
     """
     with _named(target, "written"):
         target.parent.mkdir(parents=True, exist_ok=True)
-    for left in sorted(target.parent.glob(f".{target.name}.*{_DRAFT_ENDING}")):
-        _remove_unless_locked(left)
+    sweep_scratch(target)
     with _named(target, "written"):
         folder, descriptor = _locked_folder(target)
     try:
@@ -290,6 +289,12 @@ def scratch_folder(target: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(descriptor)
+
+
+def sweep_scratch(target: Path) -> None:
+    """Remove the hidden folders beside `target` whose writers are gone."""
+    for left in sorted(target.parent.glob(f".{target.name}.*{_DRAFT_ENDING}")):
+        _remove_unless_locked(left)
 
 
 def publish_file(draft: Path, target: Path) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from pipelines.cluster.spreading import Spread, one_by_one
 from pipelines.lake.locks import Holder, refresh_lock
+from pipelines.lake.storage import sweep_scratch
 from pipelines.lake.tables import Lake
 from pipelines.quality.apart import SUITES
 from pipelines.refreshing.live import LiveSources
@@ -53,6 +54,7 @@ class Workshop:
             LakeVersionError: a newer program wrote the lake.
         """
         with refresh_lock(self.lake.storage, self.settings.lock, self.settings.lock_seconds, on_wait):
+            sweep_scratch(self.settings.warehouse)
             carry_over(self.lake)
             self.only_stale = True
             try:

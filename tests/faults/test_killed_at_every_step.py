@@ -23,6 +23,7 @@ KILLED_BEFORE = (
     *(f"write draft {kind}" for kind in WRITTEN),
     "os.remove object core .json",
     "os.remove object core of quarantine .parquet",
+    "os.rmdir draft warehouse .duckdb",
 )
 
 
