@@ -337,7 +337,8 @@ def _next_address(address: str, response: httpx.Response) -> str | None:
 
 
 def _is_revalidated(response: httpx.Response) -> bool:
-    return {"from_cache": True, "revalidated": True}.items() <= response.extensions.get("caching", {}).items()
+    told: dict[str, object] = response.extensions.get("caching", {})
+    return told.get("from_cache") is True and told.get("revalidated") is True
 
 
 def _pause_asked(headers: httpx.Headers, status: int) -> float | None:

@@ -24,7 +24,7 @@ def read_html(content: bytes, reading: Reading) -> Document:
     text = _decoded(content, reading)
     if is_nested_too_deep(text):
         reading.report("text.nested_too_deep", "The page nests more elements than any page needs; it is not read.")
-        return Document((), ())
+        return Document((), {})
     page = LexborHTMLParser(text)
     page.strip_tags(list(_NOT_TEXT))
     for mark in page.css("sup"):
