@@ -13,7 +13,7 @@ from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.plan_frontier import frontier_rows, frontier_said
 from pipelines.publishing.plan_provenance import Provenance
 from pipelines.publishing.plan_text import comparison_rows
-from pipelines.publishing.plan_words import Part, Rows, derived, headline, inputs, parts
+from pipelines.publishing.plan_words import Part, Rows, derived, headline, inputs, number, parts
 from pipelines.reconciling.planning_answers import Answer, Comparison, Frontier
 
 _STYLE = """
@@ -173,7 +173,7 @@ def _racks(answer: Answer) -> Picture:
 
     width = round(at(racks.high) - at(racks.low), 2)
     band = Track("range", f"{racks.low:,} to {racks.high:,} racks", at(racks.low), width)
-    return Picture([Track(name, f"{value:,.6g}", at(value)) for name, value in counted], band)
+    return Picture([Track(name, number(value), at(value)) for name, value in counted], band)
 
 
 def _ends(values: Iterable[float]) -> tuple[float, float]:

@@ -143,7 +143,7 @@ def _racks(answer: Answer) -> Part:
         ("largest run held out", racks.by_largest_held_out, "the same, fitted without the largest run"),
         ("by power law", racks.by_power_law, "through two measured scores"),
     ]
-    rows = tuple((name, _number(value), note) for name, value, note in ways if value is not None)
+    rows = tuple((name, number(value), note) for name, value, note in ways if value is not None)
     span = "" if racks.low == racks.high else f" ({racks.low:,} to {racks.high:,})"
     spare = f"; {racks.spare:,} spare: order {racks.ordered:,}" if racks.spare else ""
     at_work = f"{racks.active_per_rack} of {racks.accelerators_per_rack} accelerators at work in each"
@@ -340,7 +340,8 @@ def _count(number: int, noun: str, ending: str = "s") -> str:
     return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a count, or a figure of four digits."""
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
 
 
