@@ -12,6 +12,7 @@ import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 
 from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
+from pipelines.assets.records import swift_records
 from pipelines.assets.rounds import ROUND_ASSETS, SOURCE_FAILURE
 from pipelines.assets.tables import ROUNDS
 from pipelines.refreshing.flow import RunOutcome
@@ -33,7 +34,7 @@ def project_instance(home: Path) -> Iterator[dg.DagsterInstance]:
     What runs in this process writes to this process's terminal, so nothing is captured of its output.
     """
     reference = InstanceRef.from_dir(str(home), overrides=_NO_COMPUTE_LOGS)
-    with dg.DagsterInstance.from_ref(reference) as instance:
+    with swift_records(), dg.DagsterInstance.from_ref(reference) as instance:
         yield instance
 
 
