@@ -46,6 +46,7 @@ def refresh_and_report(paths: Sequence[str], rounds: Sequence[str], *, is_live: 
     if any(part.name == ANSWERS and part.state != "failed" for part in report.parts):
         print("\n".join(headline(workshop.lake)))
         _print_places(settings)
+        _repeat_failures(report)
     return int(_exit_code(report))
 
 
@@ -94,11 +95,20 @@ def _print_parts(report: Report) -> None:
 
 
 def _line(part: Part) -> str:
+    if part.reason and part.reason.startswith(f"{part.name}: "):
+        return f"{part.state}: {part.reason}"
     return f"{part.name}: {part.state}" + (f": {part.reason}" if part.reason else "")
 
 
+def _repeat_failures(report: Report) -> None:
+    """Say again, where a reader looks last, what the figures above it are without."""
+    for part in report.failed:
+        say(_line(part))
+
+
 def _print_places(settings: Settings) -> None:
-    print(f"Where     {settings.warehouse} (rackrecon query SQL), {settings.lake}; rackrecon ui shows how it was made")
+    where = f"{settings.warehouse} (rackrecon query SQL), {settings.lake}; rackrecon ui shows how it was made"
+    print(f"Where     {where}", flush=True)
 
 
 def _exit_code(report: Report) -> Exit:

@@ -42,6 +42,25 @@ def test_a_source_that_cannot_be_read_ends_with_3_and_its_reason(settings: Setti
     assert not settings.warehouse.exists()
 
 
+def test_what_failed_is_said_once_by_name_and_again_at_the_end(
+    settings: Settings, tarball: Callable[..., Path], tmp_path: Path
+) -> None:
+    missing = tmp_path / "nope.tar.gz"
+    arguments = [*COMMAND, "refresh", "--from", str(tarball()), "--from", str(missing)]
+    told = subprocess.run(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=200
+    )
+    lines = told.stdout.splitlines()
+    failure = f"failed: {missing}: expected a tarball or a checkout folder, found nothing"
+    assert told.returncode == 3
+    assert [number for number, line in enumerate(lines) if str(missing) in line] == [
+        lines.index(failure),
+        len(lines) - 1,
+    ]
+    assert lines[-1] == failure
+    assert lines[-2].startswith(f"Where     {settings.warehouse}")
+
+
 def test_who_holds_the_lock_is_said(settings: Settings) -> None:
     with exclusive_lock(settings.lock, 1.0):
         result = rackrecon("refresh", RACKRECON_LOCK_SECONDS="0.3")
