@@ -13,12 +13,29 @@ from pipelines._cli.rows import ChainFormat, Format
 
 app = typer.Typer(
     name="rackrecon",
-    help="Published AI cluster results, checked and held against a calibrated model.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _say_version(is_wanted: bool) -> None:
+    if is_wanted:
+        from pipelines import __version__
+
+        typer.echo(f"rackrecon {__version__}")
+        raise typer.Exit(Exit.fine)
+
+
+@app.callback()
+def rackrecon(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Published AI cluster results, checked and held against a calibrated model."""
+
 
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How rows come out.")]
 

@@ -13,6 +13,7 @@ import pytest
 import typer
 from typer.main import get_command
 
+from pipelines import __version__
 from pipelines._cli.messages import Exit, UsageError, guarded
 from pipelines.cli import app
 
@@ -46,6 +47,11 @@ def test_without_arguments_the_help_is_shown(tmp_path: Path) -> None:
     result = rackrecon(data=tmp_path)
     assert "refresh" in result.stdout + result.stderr
     assert result.returncode == 2
+
+
+def test_the_version_is_the_package_s_own(tmp_path: Path) -> None:
+    result = rackrecon("--version", data=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (Exit.fine, f"rackrecon {__version__}\n", "")
 
 
 @pytest.mark.parametrize(
