@@ -12,6 +12,7 @@ from pipelines.publishing.chain_page import chain_as_html, chain_as_json
 from pipelines.publishing.claim_chain import chain_of_claim
 from pipelines.publishing.fact_chain import chain_of_fact
 from pipelines.publishing.inference_chain import chain_of_record
+from pipelines.publishing.near_names import near_facts
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.settings import Settings
 
@@ -34,6 +35,8 @@ def show_chain(name: str, form: ChainFormat) -> None:
 
 
 def _find(lake: Lake, name: str) -> Link:
+    if not lake.partitions("mart.results") and not lake.partitions("mart.resolved_facts"):
+        raise UsageError("there is nothing to explain yet; `rackrecon refresh` fills the lake (RACKRECON_LAKE)")
     facts = lake.read("core.spec_facts")
     chain = chain_of_claim(lake, facts, name) or chain_of_fact(lake, facts, name)
     chain = chain or chain_of_run(lake, name) or chain_of_record(lake, name)
@@ -42,7 +45,9 @@ def _find(lake: Lake, name: str) -> Link:
     try:
         return chain_of_result(lake, name)
     except NoSuchResultError as error:
+        near = None if error.near else near_facts(lake, name)
         raise UsageError(
-            f"{error}; `rackrecon query 'FROM mart.claims_ledger'` lists the claims, "
+            near
+            or f"{error}; `rackrecon query 'FROM mart.claims_ledger'` lists the claims, "
             f"`rackrecon query 'FROM mart.resolved_facts'` the specifications"
         ) from error

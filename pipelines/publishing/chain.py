@@ -21,6 +21,11 @@ NAMES_SUGGESTED = 3
 class NoSuchResultError(Exception):
     """No result has that name; the message names those that come near."""
 
+    def __init__(self, result_id: str, near: list[str]) -> None:
+        self.near = near
+        hint = f"did you mean {', '.join(near)}" if near else "`rackrecon query 'FROM mart.results'` lists them"
+        super().__init__(f"no result {result_id!r}; {hint}")
+
 
 @dataclass
 class Link:
@@ -51,7 +56,7 @@ def chain_of_result(lake: Lake, result_id: str) -> Link:
     results = lake.read("mart.results")
     found = results.filter(pl.col("result_id") == result_id)
     if found.is_empty():
-        raise NoSuchResultError(_no_such(result_id, results["result_id"].to_list()))
+        raise NoSuchResultError(result_id, _near(result_id, results["result_id"].to_list()))
     result = found.row(0, named=True)
     runs = _runs(lake, result_id)
     root = Link(result_id)
@@ -242,7 +247,7 @@ def _add_launch(above: Link, lake: Lake, run: dict[str, Any]) -> None:
                 link.add(f"{name.removesuffix('_source').replace('_', ' ')} {value}: {source}")
 
 
-def _no_such(result_id: str, known: list[str]) -> str:
-    near = get_close_matches(result_id, known, n=NAMES_SUGGESTED, cutoff=0.5)
-    hint = f"; did you mean {', '.join(near)}" if near else "; `rackrecon query 'FROM mart.results'` lists them"
-    return f"no result {result_id!r}{hint}"
+def _near(result_id: str, known: list[str]) -> list[str]:
+    """Return the results whose system, submitter or benchmark has that very name, else those named much alike."""
+    holding = sorted(name for name in known if result_id in name.split("/"))
+    return (holding or get_close_matches(result_id, known, n=NAMES_SUGGESTED, cutoff=0.5))[:NAMES_SUGGESTED]

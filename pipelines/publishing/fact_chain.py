@@ -34,12 +34,12 @@ def chain_of_fact(lake: Lake, spec_facts: pl.DataFrame, name: str) -> Link | Non
         return None
     root = Link(f"{name}: {of_subject.height} values")
     for fact in of_subject.iter_rows(named=True):
-        root.add(f"{fact['metric']} {_value(fact)}: {fact['source']}, {fact['rule']}", fact)
+        root.add(f"{fact['metric']} {_taken(fact)}: {fact['source']}, {fact['rule']}", fact)
     return root
 
 
 def _add_value(root: Link, fact: dict[str, Any], conflicts: pl.DataFrame, spec_facts: pl.DataFrame) -> None:
-    value = root.add(f"{_value(fact)}: {fact['rule']}", fact)
+    value = root.add(f"{_taken(fact)}: {fact['rule']}", fact)
     value.add(f"printed {fact['printed']!r} by {fact['source']} ({fact['publisher_kind']}), {fact['locator']}")
     value.add(f"{fact['source_address']}")
     value.add(f"{fact['basis']}, confidence in our reading {fact['confidence']}")
@@ -54,6 +54,14 @@ def _add_value(root: Link, fact: dict[str, Any], conflicts: pl.DataFrame, spec_f
         told = root.add(f"left out {_value(other)}, printed {other['printed']!r}: {other['source']}", other)
         told.add(f"{other['explained_by']}: {other['explanation']}")
         told.add(other["source_address"])
+
+
+def _taken(fact: dict[str, Any]) -> str:
+    """Return the value taken, a range as its two ends."""
+    if fact["value_low"] is None or fact["value_high"] is None:
+        return _value(fact)
+    unit = f" {fact['unit']}" if fact["unit"] else ""
+    return f"{fact['value_low']:.12g} to {fact['value_high']:.12g}{unit}, the middle, {fact['value']:.12g}, is taken"
 
 
 def _value(fact: dict[str, Any]) -> str:

@@ -59,7 +59,7 @@ def test_the_version_is_the_package_s_own(tmp_path: Path) -> None:
     [
         (("query", "SELECT 1"), Exit.usage, "`rackrecon refresh` builds it"),
         (("check",), Exit.usage, "nothing was checked yet"),
-        (("explain", "nothing"), Exit.usage, "no result 'nothing'"),
+        (("explain", "H100-SXM5-80GB"), Exit.usage, "nothing to explain yet; `rackrecon refresh`"),
         (("snapshot", "-o", "{data}/x"), Exit.usage, "holds no such round"),
         (("refresh", "--from", "{data}/x.tar.gz", "--round", "training-v1.0"), Exit.usage, "no round training-v1.0"),
         (("query", "SELECT 1", "--format", "xml"), Exit.usage, "xml"),

@@ -95,3 +95,9 @@ def test_a_near_miss_is_told_what_was_meant(lake: Lake) -> None:
         chain_of_result(lake, "training-v9.0/Acme/rack/brt")
     with pytest.raises(NoSuchResultError, match="lists them"):
         chain_of_result(lake, "?")
+
+
+def test_the_name_of_a_system_is_answered_with_its_results(lake: Lake) -> None:
+    with pytest.raises(NoSuchResultError) as told:
+        chain_of_result(lake, "rack")
+    assert told.value.near == [RESULT]
