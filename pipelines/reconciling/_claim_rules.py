@@ -139,7 +139,7 @@ def _partly(claim: Claim, check: Check, fitting: list[Candidate], failing: list[
     holds = ", ".join(f"{c.label} ({told(claim, c)})" for c in fitting[:3])
     fails = ", ".join(f"{c.label} ({told(claim, c)})" for c in failing[:3])
     text = f"It holds for {holds}, not for {fails}."
-    return _judgement(claim, check, "misplaced", text, _nearest(claim, failing), f"True of {fitting[0].label} alone.")
+    return _judgement(claim, check, "misplaced", text, _nearest(claim, failing), f"Right of {fitting[0].label} alone.")
 
 
 def _misplaced(claim: Claim, check: Check, alternative: Alternative) -> Judgement:
@@ -151,8 +151,11 @@ def _misplaced(claim: Claim, check: Check, alternative: Alternative) -> Judgemen
         factor = f", a factor of {ratio if ratio >= 1 else 1 / ratio:.3g}"
     own_text = f"{own.label}: {told(claim, own)}. " if own is not None else ""
     note = f" ({other.note})" if other.note else ""
-    text = f"{own_text}The figure is that of {alternative.reading}: {other.label}, {told(claim, other)}{note}{factor}."
-    strongest = f"True, told of {alternative.reading} ({other.label})."
+    is_named = alternative.reading in other.label
+    whose = other.label if is_named else f"{alternative.reading}: {other.label}"
+    text = f"{own_text}The figure is that of {whose}, {told(claim, other)}{note}{factor}."
+    of = other.label if is_named else f"{alternative.reading} ({other.label})"
+    strongest = f"It would be right of {of}."
     judged = _judgement(claim, check, "misplaced", text, own or other, strongest)
     evidence = "; ".join(dict.fromkeys(part for part in (judged.evidence, other.evidence) if part))
     return replace(judged, evidence=evidence, expression=f"{judged.expression}; told figure: {other.expression}")

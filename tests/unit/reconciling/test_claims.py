@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +153,15 @@ def test_rules(told: Claim, check: Check, verdict: str) -> None:
 def test_a_misplaced_figure_names_its_factor_and_where_it_belongs() -> None:
     judged = judge(claim(960.0), Check("c", (candidate(120.0),), (Alternative(candidate(960.0), "the pod"),)))
     assert "a factor of 8" in judged.explanation
-    assert judged.strongest_reading == "True, told of the pod (the known one)."
+    assert judged.strongest_reading == "It would be right of the pod (the known one)."
     assert (judged.computed_low, judged.relative_error) == (120.0, 7.0)
+
+
+def test_where_a_misplaced_figure_belongs_is_named_once() -> None:
+    known = replace(candidate(960.0), label="the pod")
+    judged = judge(claim(960.0), Check("c", (candidate(120.0),), (Alternative(known, "the pod"),)))
+    assert judged.strongest_reading == "It would be right of the pod."
+    assert judged.explanation.count("the pod") == 1
 
 
 @pytest.mark.parametrize(
