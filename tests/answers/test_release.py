@@ -18,7 +18,7 @@ from pipelines.lake.tables import Lake
 from pipelines.publishing.differences import differences, open_state
 from pipelines.publishing.release import NothingToReleaseError, for_csv, releases, write_release
 from pipelines.schemas import TABLES
-from pipelines.settings import Settings
+from pipelines.settings import REPOSITORY, Settings
 
 SQL = Settings.from_environment({}).warehouse_sql
 NAMES = [*TABLES]
@@ -139,3 +139,7 @@ def test_an_empty_lake_is_not_released(tmp_path: Path) -> None:
 def test_infinite_figures_are_written_as_the_specification_has_them() -> None:
     frame = pl.DataFrame({"a": [float("inf"), float("-inf"), float("nan"), 1.5]})
     assert for_csv(frame)["a"].to_list() == ["INF", "-INF", "NaN", "1.5"]
+
+
+def test_releases_in_a_clone_are_not_taken_for_its_own_files() -> None:
+    assert "releases/" in (REPOSITORY / ".gitignore").read_text("utf-8").splitlines()
