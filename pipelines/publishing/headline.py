@@ -19,21 +19,37 @@ WORKED_EXAMPLE = "training-v5.0/IBM+CoreWeave+NVIDIA/carina_ngpu2496_ngc25.04_ne
 
 def headline(lake: Lake) -> list[str]:
     """Return the lines, empty where the lake holds no answers."""
-    results = lake.read("mart.results")
-    if results.is_empty():
-        return []
-    return [*_counts(lake, results), *_worked_example(lake.read("mart.reconciled_runs"), lake.read("mart.rack_audit"))]
+    results, inference = lake.read("mart.results"), lake.read("mart.inference_results")
+    return [
+        *(_training(lake, results) if results.height else []),
+        *(_inference(inference) if inference.height else []),
+        *(_audits(lake) if results.height or inference.height else []),
+        *_worked_example(lake.read("mart.reconciled_runs"), lake.read("mart.rack_audit")),
+    ]
 
 
-def _counts(lake: Lake, results: pl.DataFrame) -> list[str]:
+def _training(lake: Lake, results: pl.DataFrame) -> list[str]:
     runs = lake.read("mart.runs")
     scored = results["score_minutes"].is_not_null().sum()
-    rounds = results["round"].unique().sort().to_list()
+    logs = f"{runs.height:,} result logs of {_rounds(results)}"
+    return [f"Results   {scored:,} scored of {results.height:,}, from {logs}"]
+
+
+def _inference(records: pl.DataFrame) -> list[str]:
+    """Count the records, and those that view `inference` shows."""
+    shown = records.filter(suite="datacenter", division="closed").height
+    return [f"Inference {records.height:,} results of {_rounds(records)} ({shown:,} in the view that compares)"]
+
+
+def _rounds(frame: pl.DataFrame) -> str:
+    return ", ".join(frame["round"].unique().sort().to_list())
+
+
+def _audits(lake: Lake) -> list[str]:
     findings = dict(lake.read("mart.findings").group_by("severity").len().iter_rows())
     told = ", ".join(f"{findings.get(severity, 0):,} {severity}" for severity in SEVERITIES)
     racks = dict(lake.read("mart.rack_audit").group_by("verdict").len().sort("verdict").iter_rows())
     return [
-        f"Results   {scored:,} scored of {results.height:,}, from {runs.height:,} result logs of {', '.join(rounds)}",
         f"Racks     {sum(racks.values()):,} rack-scale systems: "
         + (", ".join(f"{count} {verdict.replace('_', ' ')}" for verdict, count in racks.items()) or "none"),
         f"Findings  {told}",

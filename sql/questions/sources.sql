@@ -1,5 +1,5 @@
 -- One row per round.
--- Where was each round read, when, and under which licence?
+-- Where was each round read, when, and under which licence? Records of inference are counted, not scored.
 WITH sources AS (
     SELECT * FROM core.sources
 ),
@@ -14,6 +14,15 @@ counted AS (
         count(*) AS result_count,
         count(score_minutes) AS scored_count
     FROM results
+    GROUP BY round
+
+    UNION ALL
+
+    SELECT
+        round,
+        count(*) AS result_count,
+        NULL AS scored_count
+    FROM mart.inference_results
     GROUP BY round
 )
 

@@ -12,6 +12,7 @@ from pipelines._cli.rows import ChainFormat
 from pipelines.lake.queries import query
 from pipelines.lake.tables import Lake
 from pipelines.lake.warehouse import build_warehouse
+from pipelines.publishing.headline import headline
 from pipelines.publishing.inference_chain import chain_of_record
 from pipelines.publishing.questions import read_question
 from pipelines.refreshing import answers, rounds
@@ -51,6 +52,13 @@ def test_every_record_is_there_and_the_default_view_holds_those_that_compare(set
     shown = query(settings.warehouse, "FROM inference")
     assert shown.height == 554
     assert shown.select("suite", "division").unique().rows() == [("datacenter", "closed")]
+
+
+def test_records_are_counted_where_sources_and_the_headline_count(settings: Settings) -> None:
+    (source,) = query(settings.warehouse, read_question(settings.questions, "sources").sql).to_dicts()
+    assert (source["round"], source["result_count"], source["scored_count"]) == (ROUND, 1448, None)
+    told = headline(Lake.at(settings.lake))[0]
+    assert told == f"Inference 1,448 results of {ROUND} (554 in the view that compares)"
 
 
 def test_each_is_shown_with_what_it_is_of_and_where_it_was_read(settings: Settings) -> None:

@@ -89,6 +89,29 @@ def test_counts_without_any_language_model(lake: Lake) -> None:
     ]
 
 
+def record(number: int, suite: str, division: str) -> dict[str, Any]:
+    location = f"{division}/Acme/results/{number}"
+    return {
+        "inference_id": f"inference-v9.0/{location}",
+        "round": "inference-v9.0",
+        "location": location,
+        "suite": suite,
+        "division": division,
+    }
+
+
+def test_records_of_inference_are_counted_and_those_that_compare(lake: Lake) -> None:
+    records = [record(1, "datacenter", "closed"), record(2, "datacenter", "open"), record(3, "edge", "closed")]
+    put(lake, "mart.inference_results", *records)
+    assert headline(lake) == [
+        "Inference 3 results of inference-v9.0 (1 in the view that compares)",
+        "Racks     0 rack-scale systems: none",
+        "Findings  0 error, 0 warning, 0 info",
+    ]
+    put(lake, "mart.results", result(OTHER, 1.0))
+    assert [line.split()[0] for line in headline(lake)] == ["Results", "Inference", "Racks", "Findings"]
+
+
 def test_one_run_is_worked_through(lake: Lake) -> None:
     put(lake, "mart.results", result(WORKED_EXAMPLE, 27.3347))
     put(lake, "mart.reconciled_runs", reconciled(WORKED_EXAMPLE), reconciled(OTHER))
