@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from pipelines._cli.messages import say
 from pipelines._cli.rows import Format, write_rows
@@ -12,19 +13,33 @@ from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.questions import is_name, read_question, read_questions
 from pipelines.settings import Settings
 
+_CHANGES = "what_changed"
+"""The question whose empty answer can mean that there was nothing to compare with."""
+
 
 def ask(text: str, form: Format) -> None:
     """Answer the question of that name or the statement; `-` reads it from stdin."""
     settings = Settings.from_environment()
     sql = sys.stdin.read() if text == "-" else text
-    if is_name(sql.strip()):
-        question = read_question(settings.questions, sql.strip())
+    name = sql.strip() if is_name(sql.strip()) else None
+    if name is not None:
+        question = read_question(settings.questions, name)
         say(f"{question.meaning} One row per {question.grain}.")
         sql = question.sql
     warehouse = current_warehouse(settings.lake, settings.warehouse)
     answer = query(warehouse, sql, memory_bytes=settings.max_query_memory_bytes, seconds=settings.max_query_seconds)
     write_rows(answer, form)
+    if answer.is_empty() and name == _CHANGES:
+        say(f"no rows; changes are told since: {_changes_since(warehouse)}")
+    elif answer.is_empty() and form is Format.table:
+        say("no rows")
     say(TRADEMARK)
+
+
+def _changes_since(warehouse: Path) -> str:
+    """Return the time of the warehouse that was replaced, or why nothing could be compared."""
+    told = query(warehouse, "SELECT value FROM about WHERE key = 'changes_since'")["value"].to_list()
+    return str(next(iter(told), "not known"))
 
 
 def list_questions(form: Format) -> None:

@@ -353,6 +353,18 @@ def test_a_question_is_asked_by_name(rackrecon: Run) -> None:
     assert "trademark of MLCommons" in told.stderr
 
 
+def test_an_answer_without_rows_says_so_to_people_alone(rackrecon: Run) -> None:
+    nothing = "FROM best('llama31_405b', 'training-v9.0')"
+    assert "no rows" in rackrecon("query", nothing).stderr.splitlines()
+    assert "no rows" not in rackrecon("query", nothing, "--format", "csv").stderr
+    assert "no rows" not in rackrecon("query", "SELECT 1").stderr
+
+
+def test_no_changes_for_want_of_a_warehouse_before_are_told_apart(rackrecon: Run) -> None:
+    told = rackrecon("query", "what_changed").stderr.splitlines()
+    assert "no rows; changes are told since: not known: there was no warehouse before" in told
+
+
 def test_without_a_question_they_are_listed(rackrecon: Run) -> None:
     told = rackrecon("query", "--format", "csv")
     assert [line.split(",")[0] for line in told.stdout.splitlines()[1:]] == sorted(QUESTIONS)
