@@ -78,6 +78,12 @@ def find(paths: Sequence[str], *, with_launches: bool = False) -> LooseTree:
     return find_files(places, Settings.from_environment().limits, with_launches=with_launches)
 
 
+def passed_over(paths: Sequence[str], tree: LooseTree) -> list[str]:
+    """Return the files that were named and are no log and no description."""
+    read = {Path(file.shown).resolve() for file in tree.files}
+    return [path for path in paths if Path(path).is_file() and Path(path).resolve() not in read]
+
+
 def groups(files: Iterable[LooseFile], asked: str | None, rules: Rules) -> list[Group]:
     """Return the logs by tree and ruleset, each with the other files of its tree.
 

@@ -12,7 +12,8 @@ from pipelines._cli.rows import Format, visible, write_rows
 with without_sqlalchemy():
     import polars as pl
 
-    from pipelines._cli.loose_files import Group, find, groups, read_tables
+    from pipelines._cli.loose_files import Group, find, groups, passed_over, read_tables
+    from pipelines.publishing.wording import counted_part
     from pipelines.scoring.loose import score_loose
     from pipelines.scoring.rules import load_rules
 
@@ -31,7 +32,11 @@ def score_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
     rules = load_rules()
     found = groups(tree.files, ruleset, rules)
     if not found:
-        raise UsageError(f"no result log in {', '.join(paths)}: a log is named result_*.txt, or holds :::MLLOG lines")
+        raise UsageError(
+            f"no result log in {', '.join(paths)}: a log is named result_*.txt, or holds a whole :::MLLOG event"
+        )
+    for path in passed_over(paths, tree):
+        say(f"{path}: passed over, no result log: it holds no whole :::MLLOG event")
     scores = pl.concat([_scored(group) for group in found])
     if form is Format.table:
         for row in scores.iter_rows(named=True):
@@ -71,7 +76,7 @@ def _print_result(row: dict[str, Any]) -> None:
 def _counted(count: int | None, part: str | None) -> str:
     if count is None:
         return "accelerators not known"
-    return f"{count:,} accelerators" + (f" ({part})" if part else "")
+    return counted_part(count, part)
 
 
 def _run_table(row: dict[str, Any]) -> pl.DataFrame:

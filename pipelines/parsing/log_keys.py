@@ -94,6 +94,19 @@ def read_log_keys(content: bytes) -> LogKeys:
     )
 
 
+def holds_event(content: bytes) -> bool:
+    """Say whether a file holds an event that parses; a text that speaks of events holds none."""
+    return any(_is_event(text) for _, text in _event_texts(content))
+
+
+def _is_event(text: bytes) -> bool:
+    try:
+        _event(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _event_texts(content: bytes) -> Iterator[tuple[int, bytes]]:
     """Give the line and the text of each event; a carriage return ends a line as a newline does."""
     if _TOKEN not in content:

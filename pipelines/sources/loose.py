@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pipelines.parsing.layout import Placed, classify
+from pipelines.parsing.log_keys import holds_event
 from pipelines.parsing.published import PublishedFile
 from pipelines.settings import Limits
 from pipelines.sources.errors import SourceError, printable
@@ -26,7 +27,6 @@ UNNAMED = "unnamed"
 _RESULTS, _SYSTEMS = "results", "systems"
 _LAUNCH_FOLDERS = ("benchmark", "benchmarks")
 _LOG_NAMES = "result_*.txt"
-_EVENT = b":::MLLOG "
 _BENCHMARK = b'"submission_benchmark"'
 
 
@@ -75,7 +75,8 @@ def find_files(paths: Iterable[Path], limits: Limits, *, with_launches: bool = F
     A path inside the layout of a results repository (SUBMITTER/results/SYSTEM/BENCHMARK) is read in its place: the
     system's description is taken from SUBMITTER/systems, the launch files from SUBMITTER/benchmarks/BENCHMARK. Any
     other folder is read as a benchmark's for each folder of logs in it: those named result_*.txt, or else every file
-    that holds a log event. A single file is a log whatever its name; one that ends in .json describes a system.
+    that holds a log event. A single file is a log if it is named or holds what such a file is named or holds; one that
+    ends in .json describes a system.
 
     Args:
         paths: Files and folders that exist.
@@ -156,6 +157,8 @@ class _Finder:
         read = partial(self._read, place)
         if place.suffix == ".json":
             return [self._described(str(path), place, read)]
+        if not place.match(_LOG_NAMES) and not holds_event(read()):
+            return []
         return self._loose_logs(str(path.parent), place.parent, [(place.name, str(path), read)])
 
     def _loose_folder(self, path: Path, place: Path) -> list[LooseFile]:
@@ -167,7 +170,7 @@ class _Finder:
         found: list[LooseFile] = []
         for folder, members in folders.items():
             named = [member for member in members if PurePosixPath(member.path).match(_LOG_NAMES)]
-            logs = named or [member for member in members if _EVENT in member.read()]
+            logs = named or [member for member in members if holds_event(member.read())]
             rows = [(member.path.rpartition("/")[2], str(path / member.path), member.read) for member in logs]
             found += self._loose_logs(str(path / folder), place / folder, rows)
             found += [

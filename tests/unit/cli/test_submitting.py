@@ -83,6 +83,27 @@ def test_score_in_words(folder: Path) -> None:
     assert err.startswith("1 result, 1 would pass")
 
 
+def test_a_count_of_a_part_of_which_each_gpu_counts(folder: Path) -> None:
+    described = {
+        "division": "closed",
+        "number_of_nodes": "2",
+        "accelerators_per_node": "4",
+        "accelerator_model_name": "NVIDIA GB200",
+    }
+    (folder.parents[2] / "systems/sys.json").write_text(json.dumps(described), "utf-8")
+    assert run("score", folder)[1].splitlines()[1].startswith("closed, 8 GB200 GPUs, rules of training-v5.0 ")
+
+
+def test_a_text_that_speaks_of_events_is_no_log(folder: Path) -> None:
+    text = folder.parents[4] / "README.md"
+    text.write_text("Each line begins with `:::MLLOG `, then `{...}`.\n", "utf-8")
+    for command in ("score", "lint"):
+        code, out, err = run(command, text)
+        assert (code, out) == (2, "")
+        assert f"no result log{'' if command == 'score' else ' and no system description'} in {text}" in err
+        assert f"{text}: passed over, no result log" in run(command, folder, text)[2]
+
+
 def test_each_run_stands_with_its_state(folder: Path) -> None:
     (folder / "result_2.txt").write_text(a_log(31, status="aborted"), "utf-8")
     _, out, _ = run("score", folder)

@@ -126,10 +126,21 @@ def test_a_log_of_any_name(tmp_path: Path) -> None:
     assert one.kind == "result_log"
 
 
-def test_a_file_without_an_event_is_a_log_where_it_was_named(tmp_path: Path) -> None:
-    write(tmp_path, "run/empty.txt", content=b"")
-    assert [file.kind for file in find(tmp_path / "run/empty.txt").files] == ["result_log"]
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"Each line begins with `:::MLLOG `, then JSON.\n",
+        b':::MLLOG {"key": "run_start"}\n',
+        LOG.replace(b"}", b""),
+    ],
+)
+def test_a_file_without_a_whole_event_is_a_log_only_where_it_is_named_as_one(tmp_path: Path, content: bytes) -> None:
+    write(tmp_path, "run/notes.md", content=content)
+    assert find(tmp_path / "run/notes.md").files == ()
     assert find(tmp_path / "run").files == ()
+    write(tmp_path, "run/result_0.txt", content=content)
+    assert [file.kind for file in find(tmp_path / "run/result_0.txt").files] == ["result_log"]
 
 
 def test_folders_of_one_name_are_two_systems(tmp_path: Path) -> None:
