@@ -33,6 +33,8 @@ def _is_same_subject(row: dict[str, Any], other: dict[str, Any]) -> bool:
     """Say whether two rows can speak of one thing: the same name, or one of them names none itself."""
     if any(row[form] and other[form] and row[form] != other[form] for form in ("direction", "density", "precision")):
         return False
+    if (row["direction"] == "one") != (other["direction"] == "one"):
+        return False
     if row["subject"] == other["subject"] or "heading" in (row["block"], other["block"]):
         return True
     loose = [one["subject_from"] != "sentence" or one["subject_kind"] in (None, "level") for one in (row, other)]

@@ -6,7 +6,7 @@ explains a figure which is right about something else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from pipelines.parsing.claims import kind_of, members_of
@@ -170,6 +170,7 @@ def _no_subject(claim: Claim) -> str:
 def _best_of_member(claim: Claim, world: World, name: str, metrics: Iterable[str]) -> Candidate | None:
     """Return the value of a member in the form that the claim tells; of several, the one that favours the claim."""
     found = [r for metric in metrics for r in world.references.of(name, metric) if is_told_form(claim, r, name, world)]
+    found = found or list(_halves(claim, world, name, metrics))
     firm = [r for r in found if r.confidence != "low"]
     pool = firm or found
     if not pool:
@@ -179,6 +180,22 @@ def _best_of_member(claim: Claim, world: World, name: str, metrics: Iterable[str
     pool += [_in_binary_units(r) for r in pool if r.metric == "memory_capacity" and r.scope == "accelerator"]
     best = min(pool, key=lambda r: (gap(claim, r), r.confidence != "high", bool(r.note)))
     return candidate_of(claim, best)
+
+
+def _halves(claim: Claim, world: World, name: str, metrics: Iterable[str]) -> Iterator[Reference]:
+    """Give half of what links move in both directions together, for a claim of one: they move the same each way."""
+    if claim.direction != "one" or "scale_up_bandwidth" not in metrics:
+        return
+    for reference in world.references.of(name, "scale_up_bandwidth"):
+        half = replace(
+            reference,
+            low=reference.low / 2,
+            high=reference.high / 2,
+            direction="one",
+            expression=f"({reference.expression}) / 2",
+        )
+        if reference.direction == "both" and is_told_form(claim, half, name, world):
+            yield half
 
 
 def _span(known: list[Reference]) -> list[Reference]:
