@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pipelines._cli.messages import say
+from pipelines._cli.messages import UsageError, say
 from pipelines._cli.rows import Format, write_rows
 from pipelines.lake.queries import query
+from pipelines.lake.storage import SHARED
 from pipelines.lake.warehouse_copy import current_warehouse
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.questions import is_name, read_question, read_questions
@@ -26,6 +27,7 @@ def ask(text: str, form: Format) -> None:
         question = read_question(settings.questions, name)
         say(f"{question.meaning} One row per {question.grain}.")
         sql = question.sql
+    _expect_lake(settings)
     warehouse = current_warehouse(settings.lake, settings.warehouse)
     answer = query(warehouse, sql, memory_bytes=settings.max_query_memory_bytes, seconds=settings.max_query_seconds)
     write_rows(answer, form)
@@ -34,6 +36,16 @@ def ask(text: str, form: Format) -> None:
     elif answer.is_empty() and form is Format.table:
         say("no rows")
     say(TRADEMARK)
+
+
+def _expect_lake(settings: Settings) -> None:
+    """Refuse a warehouse beside which another lake was named that is not there; without any lake it answers alone."""
+    lake = Path(settings.lake)
+    if settings.lake.startswith(SHARED) or lake == settings.data / "lake" or lake.is_dir():
+        return
+    raise UsageError(
+        f"{lake}: no such folder; RACKRECON_LAKE must name the lake, or `rackrecon refresh` fills one there"
+    )
 
 
 def _changes_since(warehouse: Path) -> str:

@@ -121,3 +121,6 @@ def test_a_question_is_answered_in_a_second(tmp_path: Path) -> None:
     build_warehouse(lake, tmp_path / "warehouse.duckdb", {}, sql_folder=REPOSITORY / "sql" / "warehouse")
     assert rackrecon("query", "SELECT 42 AS answer", "-f", "csv", data=tmp_path).stdout == "answer\n42\n"
     assert processor_seconds("query", "SELECT count(*) FROM mart.results", data=tmp_path) < 1.0
+    elsewhere = rackrecon("query", "SELECT 42", data=tmp_path, RACKRECON_LAKE=str(tmp_path / "nowhere"))
+    assert (elsewhere.returncode, elsewhere.stdout) == (Exit.usage, "")
+    assert f"{tmp_path / 'nowhere'}: no such folder; RACKRECON_LAKE must name the lake" in elsewhere.stderr
