@@ -42,6 +42,15 @@ def test_numbers_stand_in_the_unit_of_their_quantity(registry: Registry) -> None
     assert all(QUANTITIES[quantity].family != "words" for quantity in numbers["quantity"])
 
 
+def test_a_processor_is_named_and_not_counted(registry: Registry) -> None:
+    named = registry.facts.filter(quantity="processor")
+    assert named.filter(subject="DGX H100")["words"].to_list() == ["Xeon 8480C"]
+    assert named.filter(subject="DGX H100")["printed"].to_list() == ["2 Xeon 8480C"]
+    assert named.filter(pl.col("words").str.contains(r"^\d+( |$)"))["subject"].to_list() == []
+    counted = registry.facts.filter(quantity="processor_count", subject="GB200 NVL72")
+    assert counted["value"].to_list() == [36.0]
+
+
 def test_half_of_both_directions_is_one_direction(registry: Registry) -> None:
     plain = registry.facts.filter(
         pl.col("quantity") == "scale_up_gigabytes_per_second", pl.col("variant").is_null(), pl.col("scope").is_null()
