@@ -35,7 +35,7 @@ def show_chain(name: str, form: ChainFormat) -> None:
 
 
 def _find(lake: Lake, name: str) -> Link:
-    if not lake.partitions("mart.results") and not lake.partitions("mart.resolved_facts"):
+    if not any(lake.partitions(name) for name in ("mart.results", "mart.resolved_facts", "mart.inference_results")):
         raise UsageError("there is nothing to explain yet; `rackrecon refresh` fills the lake (RACKRECON_LAKE)")
     facts = lake.read("core.spec_facts")
     chain = chain_of_claim(lake, facts, name) or chain_of_fact(lake, facts, name)
