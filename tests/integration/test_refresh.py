@@ -194,7 +194,7 @@ def test_what_blocks_leaves_the_warehouse_as_it_was(
 ) -> None:
     from pipelines.refreshing import stations  # noqa: PLC0415
 
-    refresh(tarball())
+    assert refresh(tarball()).failed == []
     before = workshop.settings.warehouse.read_bytes()
 
     def break_a_check(frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
