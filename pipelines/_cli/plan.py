@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +26,7 @@ with without_sqlalchemy():
     from pipelines.publishing.plan_frontier import frontier_as_json, frontier_frame
     from pipelines.publishing.plan_json import comparison_as_json, comparison_figures, plan_as_json
     from pipelines.publishing.plan_provenance import Provenance
-    from pipelines.publishing.plan_text import comparison_as_text, frontier_as_text, plan_as_text
+    from pipelines.publishing.plan_text import WIDTH, comparison_as_text, frontier_as_text, plan_as_text
     from pipelines.reconciling.planning import NEEDED_TABLES, Facts, answer, compare, frontier
     from pipelines.reconciling.planning_asks import PlanError
     from pipelines.scoring.rcp import expected_progress
@@ -106,7 +107,7 @@ def _print_plan(plan: Answer, origin: Provenance, form: PlanFormat) -> None:
 
             sys.stdout.write(plan_as_html(plan, origin))
         case _:
-            sys.stdout.write(visible(plan_as_text(plan, origin)))
+            sys.stdout.write(visible(plan_as_text(plan, origin, _width())))
 
 
 def _print_comparison(plans: Comparison, origin: Provenance, form: PlanFormat) -> None:
@@ -118,7 +119,7 @@ def _print_comparison(plans: Comparison, origin: Provenance, form: PlanFormat) -
 
             sys.stdout.write(comparison_as_html(plans, origin))
         case PlanFormat.table:
-            sys.stdout.write(visible(comparison_as_text(plans, origin)))
+            sys.stdout.write(visible(comparison_as_text(plans, origin, _width())))
         case _:
             rows = [{**row, "a": _text(row["a"]), "b": _text(row["b"])} for row in comparison_figures(plans)]
             write_rows(pl.DataFrame(rows), _ROWS[form])
@@ -138,11 +139,16 @@ def _print_frontier(found: Frontier, origin: Provenance, form: PlanFormat) -> No
 
             sys.stdout.write(frontier_as_html(found, origin))
         case PlanFormat.table:
-            sys.stdout.write(visible(frontier_as_text(found, origin)))
+            sys.stdout.write(visible(frontier_as_text(found, origin, _width())))
         case _:
             for sentence in found.extrapolations:
                 say(f"extrapolation: {sentence}")
             write_rows(frontier_frame(found), _ROWS[form])
+
+
+def _width() -> int:
+    """Return the columns of a terminal where it is narrower than a plan."""
+    return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def _print_json(content: Mapping[str, Any]) -> None:

@@ -87,7 +87,9 @@ def plan(
     ] = False,
     compare: Annotated[
         tuple[str, str] | None,
-        _option("--compare", "A B", "Two platforms, platforms at a precision (h100/bf16) or NICs (400G 800G)."),
+        _option(
+            "--compare", "A B", "Two, such as gb200-nvl72 h100, or h100/bf16 h100/fp8, or NICs: --compare 400G 800G."
+        ),
     ] = None,
     form: Annotated[
         PlanFormat, typer.Option("--format", "-f", help="csv and parquet hold rows: --frontier and --compare only.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from pipelines.publishing.plan_racks import of_those_given, racks_at_work
 from pipelines.reconciling.planning_answers import Answer, Cluster, Inputs, Nearest
 from pipelines.reconciling.planning_asks import Ask
 
@@ -44,7 +45,7 @@ def headline(answer: Answer) -> str:
     if answer.ask.deadline_minutes is None:
         return (
             f"{_time_range(answer)} on {_count(racks.recommended, 'rack')} of {inputs.platform}, for {inputs.work} "
-            f"at {inputs.precision}"
+            f"at {inputs.precision}{of_those_given(answer)}"
         )
     span = "" if racks.low == racks.high else f" ({racks.low:,} to {racks.high:,})"
     predicted, asked = duration(time.on_the_calendar_minutes), _asked(answer.ask)
@@ -100,7 +101,10 @@ def inputs(answer: Answer) -> Rows:
             f"{given.domain_accelerators} at work in a domain",
         ),
         ("NIC", f"{given.nic_gigabits_per_second:,.6g} Gb/s an accelerator ({given.nic_basis})"),
-        ("rack", f"{given.active_per_rack} of {given.accelerators_per_rack} accelerators at work ({given.rack_basis})"),
+        (
+            "rack",
+            f"up to {given.active_per_rack} of {given.accelerators_per_rack} accelerators at work ({given.rack_basis})",
+        ),
         ("spare racks", f"{given.spare_racks:,}"),
         ("goodput", goodput),
         ("oversubscription", f"{given.oversubscription:.6g}"),
@@ -135,18 +139,18 @@ def _unit(minutes: float) -> tuple[float, str]:
 
 
 def _racks(answer: Answer) -> Part:
-    racks = answer.racks
+    racks, at_work = answer.racks, racks_at_work(answer)
+    most = "" if racks.recommended * racks.active_per_rack == answer.cluster.accelerators else "up to "
     ways: list[tuple[str, float | None, str]] = [
         ("racks_by_division", racks.by_division, f"accelerators over {racks.accelerators_per_rack} slots of a rack"),
         ("racks_by_replica", racks.by_replica, "whole replicas of the model in each rack"),
-        ("racks_by_model", racks.by_model, f"step-time model, {racks.active_per_rack} at work in each rack"),
+        ("racks_by_model", racks.by_model, f"step-time model, {most}{racks.active_per_rack} at work in each rack"),
         ("largest run held out", racks.by_largest_held_out, "the same, fitted without the largest run"),
         ("by power law", racks.by_power_law, "through two measured scores"),
     ]
     rows = tuple((name, number(value), note) for name, value, note in ways if value is not None)
     span = "" if racks.low == racks.high else f" ({racks.low:,} to {racks.high:,})"
     spare = f"; {racks.spare:,} spare: order {racks.ordered:,}" if racks.spare else ""
-    at_work = f"{racks.active_per_rack} of {racks.accelerators_per_rack} accelerators at work in each"
     noise = ""
     if racks.noise_low is not None and racks.noise_high is not None and racks.noise_low != racks.noise_high:
         noise = f"{racks.noise_low:,} to {racks.noise_high:,} where the time misses by its interval."

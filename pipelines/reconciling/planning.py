@@ -213,9 +213,9 @@ def _fits_nowhere(ask: Ask, platform: Platform, stands: Grounds, found: Found) -
     most = f"{_goal(ask, platform).largest(machine.active_per_rack):,}"
     return PlanError(
         field,
-        f"{stands.plan.work.model.model} fits in the {machine.memory_bytes / 1e9:.1f} GB of no {platform.accelerator} "
-        f"at {platform.precision}, spread any of {found.candidates:,} ways over up to {most} accelerators: give a "
-        "larger size, a platform with more memory, a narrower precision or a shorter sequence",
+        f"{stands.plan.work.model.model} does not fit in the {machine.memory_bytes / 1e9:.1f} GB of each "
+        f"{platform.accelerator} at {platform.precision}, spread any of {found.candidates:,} ways over up to {most} "
+        "accelerators: give a larger size, a platform with more memory, a narrower precision or a shorter sequence",
     )
 
 

@@ -99,6 +99,7 @@ class Racks:
     """By a law through two measured scores, not rounded."""
     accelerators_per_rack: int
     active_per_rack: int
+    """At work in a rack that is full: whole replicas, so perhaps fewer than may be."""
     sentence: str
 
 

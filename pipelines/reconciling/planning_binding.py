@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
@@ -22,7 +23,7 @@ def binding(ask: Ask, goal: Goal, plan: Plan, found: Found, row: dict[str, Any])
     if goal.minutes is not None:
         return _of_deadline(goal.minutes, plan, found, row)
     allowed = goal.accelerators if goal.accelerators is not None else (goal.racks or 0) * plan.machine.active_per_rack
-    if row["accelerator_count"] < _SLACK * allowed:
+    if row["accelerator_count"] < _SLACK * allowed or _has_room(goal, plan, row):
         return Binding(
             constraint="batch",
             sentence=f"The batch: {plan.work.batch_most:,} samples at most cannot keep more than "
@@ -33,6 +34,14 @@ def binding(ask: Ask, goal: Goal, plan: Plan, found: Found, row: dict[str, Any])
         return Binding(constraint="power", sentence=f"Power: {ask.megawatts:g} MW feed {fed} at work.")
     told = f"{racks_in_words(goal.racks)} at work" if goal.racks is not None else f"{allowed:,} accelerators"
     return Binding(constraint="racks", sentence=f"The size: {told}, as asked; more would be faster.")
+
+
+def _has_room(goal: Goal, plan: Plan, row: dict[str, Any]) -> bool:
+    """Say whether the size given has room for another replica, which would not shorten the time."""
+    if goal.accelerators is not None:
+        return bool(goal.accelerators - row["accelerator_count"] >= row["replica_accelerator_count"])
+    racks_of_replica = math.ceil(row["replica_accelerator_count"] / plan.machine.active_per_rack)
+    return goal.racks is not None and bool(goal.racks - row["racks"] >= racks_of_replica)
 
 
 def _of_deadline(minutes: float, plan: Plan, found: Found, row: dict[str, Any]) -> Binding:

@@ -19,7 +19,7 @@ from pipelines.reconciling.planning_facts import Facts
 from pipelines.reconciling.planning_grounds import Grounds
 from pipelines.reconciling.planning_platforms import Platform
 from pipelines.reconciling.planning_solving import Goal, best_batches, chosen, look
-from pipelines.reconciling.planning_words import racks_in_words, time_in_words
+from pipelines.reconciling.planning_words import at_work_in_words, filled, racks_in_words, time_in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ def count_racks(solved: Solved, row: dict[str, Any], facts: Facts) -> Racks:
         by_largest_held_out=held_out,
         by_power_law=law,
         accelerators_per_rack=platform.slots_per_rack,
-        active_per_rack=platform.machine.active_per_rack,
+        active_per_rack=filled(row["replica_accelerator_count"], platform.machine.active_per_rack),
         sentence=_racks_sentence(solved, row, low, high),
     )
 
@@ -85,9 +85,15 @@ def _racks_sentence(solved: Solved, row: dict[str, Any], low: int, high: int) ->
     machine, platform = solved.stands.plan.machine, solved.platform
     span = f" ({low:,} to {high:,})" if low != high else ""
     spare = f" and {solved.ask.spare_racks} spare" if solved.ask.spare_racks else ""
+    at_work = at_work_in_words(
+        row["accelerator_count"],
+        row["racks"],
+        row["replica_accelerator_count"],
+        machine.active_per_rack,
+        platform.slots_per_rack,
+    )
     return (
-        f"{racks_in_words(row['racks'])}{span}{spare} of {platform.name}, {machine.active_per_rack} of "
-        f"{platform.slots_per_rack} accelerators at work in each: {row['accelerator_count']:,} in "
+        f"{racks_in_words(row['racks'])}{span}{spare} of {platform.name}, {at_work}; {row['accelerator_count']:,} in "
         f"{row['data_parallel']:,} replicas of {row['replica_accelerator_count']:,}."
     )
 
@@ -139,7 +145,7 @@ def tell_time(solved: Solved, row: dict[str, Any]) -> Time:
     elif stands.low is not None and stands.high is not None:
         one = pl.DataFrame([row]).select(*LAYOUT, "data_parallel")
         high, low = (best_batches(plan, one)[0]["minutes"] for plan in (stands.low, stands.high))
-        basis = "the range of the efficiency; no run of this work is here, so its error is not known"
+        basis = f"the range of the efficiency; its error is not known: {stands.basis.error_reason}"
     else:
         basis = "none: too few runs were held out to tell"
     steps = row["converging_samples"] / row["global_batch_size"]

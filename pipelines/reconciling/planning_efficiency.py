@@ -155,7 +155,9 @@ def _of_same_work(point: pl.DataFrame, accelerator: str, precision: str) -> Effi
         middle=told.middle,
         high=told.high,
         sentence=f"{_percent(told)} of the dense {precision} peak of {accelerator}, by {_told(point)} alone.",
-        extrapolations=("too few runs of this work here for a fit: the best of them tells its efficiency",),
+        extrapolations=(
+            "too few runs of this work on this part at this precision for a fit: the best of them tells its efficiency",
+        ),
         holds_fixed=_are_whole(point),
         is_of_same_work=True,
     )

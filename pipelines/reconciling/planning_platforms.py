@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,11 +125,11 @@ def _find(asked: str, facts: Facts) -> dict[str, Any]:
     units, parts = _units(facts), _parts(facts)
     if not _words(asked):
         raise PlanError("platform", "platform: name one, such as gb200-nvl72 or h100")
-    for exact in (True, False):
-        named = _matching(units, "platform", asked, is_exact=exact)
+    for names in (_is_same, _begins, _holds):
+        named = _matching(units, "platform", asked, names)
         if named.height == 1:
             return named.row(0, named=True)
-        of_part = _matching(parts, "accelerator", asked, is_exact=exact)
+        of_part = _matching(parts, "accelerator", asked, names)
         if of_part.height > 1:
             with_unit = of_part.join(units.select("accelerator").unique(), on="accelerator", how="semi")
             of_part = with_unit if with_unit.height == 1 else of_part
@@ -143,14 +144,25 @@ def _find(asked: str, facts: Facts) -> dict[str, Any]:
     )
 
 
-def _matching(frame: pl.DataFrame, column: str, wanted: str, *, is_exact: bool) -> pl.DataFrame:
-    """Return the rows whose name is the one wanted, or begins with its words: `h` is no beginning of `H100`."""
-    words = _words(wanted)
-    kept = [
-        "".join(_words(name)) == "".join(words) if is_exact else _words(name)[: len(words)] == words
-        for name in frame[column].to_list()
-    ]
+def _matching(
+    frame: pl.DataFrame, column: str, wanted: str, names: Callable[[list[str], list[str]], bool]
+) -> pl.DataFrame:
+    kept = [names(_words(name), _words(wanted)) for name in frame[column].to_list()]
     return frame.filter(pl.Series(kept, dtype=pl.Boolean))
+
+
+def _is_same(name: list[str], wanted: list[str]) -> bool:
+    return "".join(name) == "".join(wanted)
+
+
+def _begins(name: list[str], wanted: list[str]) -> bool:
+    """Compare whole words: `h` is no beginning of `H100`."""
+    return name[: len(wanted)] == wanted
+
+
+def _holds(name: list[str], wanted: list[str]) -> bool:
+    """Find what is left of a name without its brand: `mi300x` in `Instinct MI300X`."""
+    return any(_begins(name[place:], wanted) for place in range(len(name)))
 
 
 def _of_part(part: str, units: pl.DataFrame) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pipelines.reconciling.planning_grounds import Grounds
 from pipelines.reconciling.planning_parts import needed_gigabytes_per_second
 from pipelines.reconciling.planning_platforms import Platform
 from pipelines.reconciling.planning_solving import Goal, chosen, look
+from pipelines.reconciling.planning_words import idle_in_words
 from pipelines.reconciling.scales import USAGE_EFFECTIVENESS
 
 USUAL_GOODPUT = 0.9
@@ -31,6 +32,8 @@ class _Variation:
     varied_to: str
     plan: Plan
     goal: Goal
+    is_of_rack: bool = False
+    """Whether it is how many may be at work in a rack, of which whole replicas may leave some idle."""
 
 
 def sensitivities(
@@ -86,6 +89,7 @@ def _variations(ask: Ask, platform: Platform, stands: Grounds, goal: Goal) -> It
             varied_to=f"{platform.slots_per_rack}",
             plan=replace(plan, machine=whole),
             goal=goal,
+            is_of_rack=True,
         )
     if plan.work.batch_most // 2 >= plan.work.batch_least:
         half = plan.work.batch_most // 2
@@ -161,7 +165,11 @@ def _solved(variation: _Variation, layouts: pl.DataFrame, goal: Goal, row: dict[
         is_long = row["minutes"] >= MINUTES_PER_DAY
         figure, unit = ("days", MINUTES_PER_DAY) if is_long else ("minutes", 1)
         before, after = row["minutes"] / unit, None if found is None else found["minutes"] / unit
-    return _assumption(variation.name, variation.value, variation.varied_to, figure, before, after)
+    why = ""
+    if found is not None and variation.is_of_rack:
+        replica = found["accelerator_count"] // found["data_parallel"]
+        why = idle_in_words(replica, variation.plan.machine.active_per_rack)
+    return _assumption(variation.name, variation.value, variation.varied_to, figure, before, after, why)
 
 
 def _of_network(plan: Plan, row: dict[str, Any]) -> Iterator[Assumption]:
@@ -198,13 +206,15 @@ def _of_power(ask: Ask, rated: Power | None) -> Iterator[Assumption]:
         yield _assumption("PUE", value, f"{other:g}", "kilowatts", high * given, high * other)
 
 
-def _assumption(name: str, value: str, varied_to: str, moves: str, before: float, after: float | None) -> Assumption:
+def _assumption(
+    name: str, value: str, varied_to: str, moves: str, before: float, after: float | None, why_still: str = ""
+) -> Assumption:
     words = moves.replace("needed_gigabytes_per_second", "GB/s needed")
     change = None if after is None or before == 0 else 100 * (after / before - 1)
     if after is None or change is None:
         told = "then the goal is out of reach"
     elif after == before:
-        told = f"then still {_number(before)} {words}"
+        told = f"then still {_number(before)} {words}{f': {why_still}' if why_still else ''}"
     else:
         told = f"then {_number(after)} {words} in place of {_number(before)} ({change:+.1f} %)"
     return Assumption(

@@ -81,9 +81,44 @@ def test_extrapolation_is_said_before_the_answer() -> None:
 
 
 def test_a_size_is_answered_by_a_time() -> None:
-    ask = replace(ANSWER.ask, target_minutes=None, racks=39)
+    ask = replace(ANSWER.ask, target_minutes=None, racks=41)
     told = headline(replace(ANSWER, ask=ask))
     assert told == "26.76 minutes (25.30 to 28.30 minutes) on 39 racks of GB200 NVL72, for llama31_405b at fp8"
+
+
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [
+        ({"racks": 41, "spare_racks": 2}, ""),
+        ({"racks": 39, "spare_racks": 0}, ""),
+        (
+            {"racks": 500, "spare_racks": 0},
+            "; of 500 racks given 39 are of use: a batch of at most 1,536 samples keeps no more busy to any use",
+        ),
+        (
+            {"racks": 500, "spare_racks": 2},
+            "; of 500 racks given, 2 of them spare, 39 are of use: a batch of at most 1,536 samples keeps no more "
+            "busy to any use",
+        ),
+        (
+            {"accelerators": 2500},
+            "; of 2,500 accelerators given 2,496 are of use: whole replicas take 64 accelerators each",
+        ),
+        ({"megawatts": 9.0}, ""),
+    ],
+)
+def test_what_of_a_size_is_of_no_use_stands_in_the_first_line(size: dict[str, Any], told: str) -> None:
+    ask = replace(ANSWER.ask, target_minutes=None, **size)
+    assert headline(replace(ANSWER, ask=ask)).partition(" at fp8")[2] == told
+
+
+def test_a_rack_that_is_filled_in_part_is_said() -> None:
+    cluster = replace(CLUSTER, accelerators=1000, racks=32, replica_accelerators=8, data_parallel=125)
+    racks = replace(ANSWER.racks, recommended=32, accelerators_per_rack=32, active_per_rack=32)
+    inputs = replace(ANSWER.inputs, active_per_rack=32, accelerators_per_rack=32)
+    text = " ".join(text_of(replace(ANSWER, cluster=cluster, racks=racks, inputs=inputs)).split())
+    assert "32 of 32 accelerators at work in each but one, filled in part with 8; 2 spare" in text
+    assert "step-time model, up to 32 at work in each rack" in text
 
 
 def test_parts_come_in_the_order_in_which_a_planner_asks() -> None:
@@ -96,6 +131,18 @@ def test_every_line_fits_a_terminal_but_one_name() -> None:
     assert wide == []
     for text in (comparison_as_text(COMPARISON, PROVENANCE), frontier_as_text(FRONTIER, PROVENANCE)):
         assert max(map(len, text.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize("width", [60, 45])
+def test_every_line_fits_a_narrower_terminal(width: int) -> None:
+    for text in (
+        plan_as_text(ANSWER, PROVENANCE, width),
+        comparison_as_text(COMPARISON, PROVENANCE, width),
+        frontier_as_text(FRONTIER, PROVENANCE, width),
+    ):
+        assert max(map(len, text.splitlines())) <= width
+    printed = plan_as_text(ANSWER, PROVENANCE, width).split("Ask it again with:\n")[1]
+    assert shlex.split(printed.replace("\\\n", "")) == shlex.split(PROVENANCE.command)
 
 
 def test_the_three_counts_stand_beside_what_they_count() -> None:

@@ -24,6 +24,7 @@ from pipelines.reconciling.planning import (
 from pipelines.reconciling.planning_answers import Answer
 from pipelines.reconciling.planning_asks import Ask, PlanError, Prices
 from pipelines.reconciling.planning_efficiency import gains_per_doubling
+from pipelines.reconciling.planning_words import at_work_in_words
 from pipelines.schemas.facts_mart import Accelerators, Platforms, ResolvedFacts
 from tests.unit.reconciling.world import (
     C0,
@@ -279,6 +280,63 @@ def test_what_can_be_named(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ("sxm5-80gb", "H100-SXM5-80GB"),
+        ("SXM5 80GB", "H100-SXM5-80GB"),
+        ("nvl72", "GB200 (per GPU)"),
+        ("per gpu", "GB200 (per GPU)"),
+    ],
+)
+def test_a_platform_is_found_without_the_first_word_of_its_name(plan: Any, asked: str, part: str) -> None:
+    told = plan(replace(MODEL, days=None, racks=2, platform=asked, nic_gigabits_per_second=400.0))
+    assert told.inputs.accelerator == part
+
+
+def test_racks_hold_whole_replicas_however_many_may_be_at_work(plan: Any) -> None:
+    told = plan(replace(BENCHMARK, active_per_rack=72))
+    assert (told.racks.active_per_rack, told.inputs.active_per_rack) == (64, 72)
+    assert told.cluster.accelerators == told.racks.recommended * 64
+    assert "64 of 72 accelerators at work in each: whole replicas of 64 leave 8 idle" in told.racks.sentence
+    (other,) = (one for one in plan(BENCHMARK).assumptions if one.name == "accelerators at work per rack")
+    assert other.sentence.endswith("were it 72, then still 32 racks: whole replicas of 64 leave 8 idle.")
+
+
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [
+        ((1000, 32, 8, 32, 32), "32 of 32 accelerators at work in each but one, filled in part with 8"),
+        ((160, 3, 32, 72, 72), "64 of 72 accelerators at work in each but one, filled in part with 32: whole "
+         "replicas of 32 leave 8 idle"),
+        ((1024, 32, 8, 32, 32), "32 of 32 accelerators at work in each"),
+        ((8, 1, 8, 32, 32), "8 of 32 accelerators at work"),
+        ((256, 4, 128, 72, 72), "64 of 72 accelerators at work in each: whole replicas of 128 leave 8 idle"),
+        ((200, 4, 100, 64, 72), "50 of 72 accelerators at work in each: whole replicas of 100 leave 14 idle"),
+        ((270, 6, 135, 64, 72), "45 of 72 accelerators at work in each: whole replicas of 135 leave 19 idle"),
+        ((260, 6, 130, 64, 72), "up to 44 of 72 accelerators at work in each: whole replicas of 130 leave 20 idle"),
+    ],
+)  # fmt: skip
+def test_how_racks_are_filled(size: tuple[int, int, int, int, int], told: str) -> None:
+    assert at_work_in_words(*size) == told
+
+
+def test_racks_that_shorten_nothing_are_told_by_the_batch(plan: Any) -> None:
+    """1,280 samples are 8 micro-batches of 160 replicas; 161 would have 7 each, and are slower."""
+    told = plan(replace(BENCHMARK, target_minutes=None, racks=161))
+    assert told.racks.recommended == 160
+    assert told.binding.constraint == "batch"
+    assert "cannot keep more than 10,240 of 10,304 accelerators busy" in told.binding.sentence
+    part = plan(replace(BENCHMARK, target_minutes=None, racks=20, active_per_rack=70))
+    assert part.binding.constraint == "racks", "6 of 70 are idle for want of a whole replica"
+
+
+def test_the_interval_says_which_runs_are_missing(plan: Any) -> None:
+    told = plan(replace(MODEL, precision="bf16"))
+    assert told.time.interval_basis == f"the range of the efficiency; its error is not known: {told.basis.error_reason}"
+    assert "no run of this work on this part at this precision" in told.time.interval_basis
+
+
+@pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
         ({"workload": None}, "workload", "name a benchmark, or give a model's config.json"),
@@ -335,7 +393,7 @@ def test_prices_are_prices(price: dict[str, float]) -> None:
         (
             replace(MODEL, model=replace(SMALL, layers=126, hidden=16_384, ffn=53_248), days=None, accelerators=2),
             "model",
-            "Small 1B fits in the 190.0 GB of no GB200 (per GPU) at fp8",
+            "Small 1B does not fit in the 190.0 GB of each GB200 (per GPU) at fp8",
         ),
     ],
 )
