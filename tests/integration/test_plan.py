@@ -124,6 +124,33 @@ def test_extrapolation_stands_before_the_answer(run: Run) -> None:
     assert out.index("EXTRAPOLATION") < out.index(" on 4 racks of DGX H100")
 
 
+def test_too_few_runs_are_no_missing_runs(as_json: Plan) -> None:
+    plan = as_json(GB200.replace("gb200", "gb300").replace("fp8", "fp4").replace("27.33", "64"))
+    assert plan["nearest"]["is_same_workload"]
+    assert plan["nearest"]["is_same_accelerator"]
+    assert plan["nearest"]["is_same_precision"]
+    told = "too few runs of this work on this part at this precision"
+    assert plan["extrapolations"] == [f"{told} for a fit: the best of them tells its efficiency"]
+    assert told in plan["time"]["interval_basis"]
+    assert "no run" not in plan["time"]["interval_basis"]
+
+
+def test_a_part_is_named_without_its_brand(as_json: Plan) -> None:
+    plan = as_json("--model 8b.json --tokens 1T --racks 1 --platform mi300x --precision fp8")
+    assert plan["inputs"]["accelerator"] == "Instinct MI300X"
+
+
+def test_a_narrow_terminal_gets_narrow_lines(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = run(f"{LORA} --spare-racks 0")
+    assert 50 < max(map(len, out.splitlines())) <= 60
+
+
+def test_help_shows_what_is_compared() -> None:
+    help_text = " ".join(CliRunner().invoke(app, ["plan", "--help"]).stdout.split())
+    assert "NICs: --compare 400G 800G" in help_text
+
+
 def test_power_buys_a_time(as_json: Plan) -> None:
     plan = as_json(LORA.replace("--racks 2", "--megawatts 0.4") + " --pue 1.25 --spare-racks 1")
     assert plan["power"]["facility_kilowatts_high"] <= 400
@@ -194,6 +221,9 @@ def test_two_platforms_side_by_side(run: Run) -> None:
         ("--model package.json --tokens 1T --days 9 --platform h100 --precision fp8", "hidden_size, num_hidden_layers"),
         ("--model 70b.json --tokens 20X --days 9 --platform h100 --precision fp8", "such as 20T, 300B or 1.5e12"),
         ("--model huge.json --tokens 1T --racks 1 --platform h100 --precision bf16", "a platform with more memory"),
+        ("--model 70b.json --tokens 1T --accelerators 5 --platform h100 --precision bf16", "does not fit in the 85.5"),
+        (GB200.replace("gb200-nvl72", "mi210x"), "'mi210x' is not known"),
+        (GB200.replace("gb200-nvl72", "nvl72"), "may be GB200 NVL72, GB300 NVL72"),
         (f"{GB200} --format csv", "add --frontier"),
         (f"{GB200} --frontier --compare h100 b200", "give one of the two"),
         (GB200.replace("--platform gb200-nvl72", ""), "a plan needs --platform (such as gb200-nvl72)"),
