@@ -170,7 +170,7 @@ def test_two_nics_side_by_side(planner: Planner) -> None:
         (
             Ask(platform="h100", precision="bf16", model=LLAMA_405B, tokens=1e12, accelerators=8),
             "model",
-            "fits in the 85.5 GB of no H100-SXM5-80GB",
+            "does not fit in the 85.5 GB of each H100-SXM5-80GB",
         ),
     ],
 )
