@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
+from dagster._core.events import DagsterEventType
 from dagster._core.instance.ref import InstanceRef
 
 from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
@@ -73,7 +75,12 @@ class InProcessRunner:
             raise_on_error=False,
             **arguments,
         )
-        return RunOutcome() if result.success else failure(result.all_events)
+        if result.success:
+            return RunOutcome()
+        if any(_is_interruption(event) for event in result.all_events):
+            # Dagster makes a failed step of a signal; whoever sent it wants the refresh to end, not to go on without.
+            raise KeyboardInterrupt
+        return failure(result.all_events)
 
 
 def runner_of(settings: Settings, definitions: dg.Definitions, instance: dg.DagsterInstance) -> InProcessRunner:
@@ -84,6 +91,16 @@ def runner_of(settings: Settings, definitions: dg.Definitions, instance: dg.Dags
     from pipelines.assets.cluster import ClusterRunner  # noqa: PLC0415
 
     return ClusterRunner(definitions, instance, settings)
+
+
+def _is_interruption(event: dg.DagsterEvent) -> bool:
+    """Return whether the event tells that SIGINT or SIGTERM ended a step or the run."""
+    if event.event_type is DagsterEventType.RUN_CANCELED:
+        return True
+    error = event.step_failure_data.error if event.is_step_failure else None
+    while error is not None and error.cls_name != DagsterExecutionInterruptedError.__name__:
+        error = error.cause
+    return error is not None
 
 
 def failure(events: Iterable[dg.DagsterEvent]) -> RunOutcome:

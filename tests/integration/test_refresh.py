@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pipelines.definitions import build_definitions
 from pipelines.lake.queries import query
 from pipelines.publishing.headline import headline
 from pipelines.publishing.snapshot import write_snapshot
+from pipelines.refreshing import rounds
 from pipelines.refreshing.flow import ANSWERS, RefreshError, Report
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import TABLES
@@ -212,6 +214,16 @@ def test_what_blocks_leaves_the_warehouse_as_it_was(
     assert "nothing_blocks_publishing" in (failed.reason or "")
     assert workshop.settings.warehouse.read_bytes() == before
     assert workshop.lake.read("mart.findings").filter(kind="check.score_credible")["severity"].to_list() == ["error"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_refresh_and_is_not_taken_for_a_failed_part(
+    workshop: Workshop, refresh: Refresh, tarball: Tarball, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+) -> None:
+    monkeypatch.setattr(rounds, "read_round", lambda workshop, round_name: signal.raise_signal(how))
+    with pytest.raises(KeyboardInterrupt):
+        refresh(tarball())
+    assert not workshop.settings.warehouse.exists()
 
 
 def test_refresh_all_runs_as_a_job(workshop: Workshop, refresh: Refresh, tarball: Tarball) -> None:
