@@ -182,22 +182,23 @@ def equivalent_check(claim: Claim, world: World) -> Check:
     return Check(f"equivalent({parts[0]}, {per_rack:.0f} a rack)", (candidate,), verdict="assumption", reason=reason)
 
 
+_LEAST_EXPONENT = 0.05
+"""Below, twice the accelerators shorten a time by less than 3.5 %, and no number of them follows from one."""
+
+
 def _needs(run: Any, parts: tuple[str, ...], world: World) -> Iterator[tuple[float, str]]:
-    rows = [
-        row
-        for row in world.results
-        if (row["benchmark"], row["round"]) == (run["benchmark"], run["round"])
-        and plain_name(row["accelerator"] or "") in parts
-    ]
-    rows.sort(key=lambda row: row["accelerator_count"])
-    if len(rows) >= 2:
-        small, large = rows[-2], rows[-1]
-        exponent = math.log(small["score_minutes"] / large["score_minutes"]) / math.log(
-            large["accelerator_count"] / small["accelerator_count"]
-        )
-        count = small["accelerator_count"] * (small["score_minutes"] / run["score_minutes"]) ** (1 / exponent)
-        sizes = f"{small['accelerator_count']:,} and {large['accelerator_count']:,}"
-        yield count, f"power law through {sizes}, exponent {exponent:.3f}"
+    best: dict[int, float] = {}
+    for row in world.results:
+        is_like = (row["benchmark"], row["round"]) == (run["benchmark"], run["round"])
+        if is_like and plain_name(row["accelerator"] or "") in parts and row["score_minutes"]:
+            size, minutes = row["accelerator_count"], row["score_minutes"]
+            best[size] = min(minutes, best.get(size, minutes))
+    if len(best) >= 2:
+        small, large = sorted(best)[-2:]
+        exponent = math.log(best[small] / best[large]) / math.log(large / small)
+        if exponent >= _LEAST_EXPONENT:
+            count = small * (best[small] / run["score_minutes"]) ** (1 / exponent)
+            yield count, f"power law through {small:,} and {large:,}, exponent {exponent:.3f}"
     frame = world.equivalents
     needed = {"result_id", "accelerator", "basis", "equivalent_accelerator_count"}
     if frame is not None and needed <= set(frame.columns):
