@@ -43,6 +43,8 @@ def _processor_seconds(call: Callable[[], object]) -> float:
 def run(command: Sequence[str | Path], *, folder: Path | None = None, **environment: str) -> Usage:
     """Run a command to its end, in `folder` where one is named, and return what it and its children used.
 
+    Its peak memory is never less than that of this process, which must stay small.
+
     Raises:
         RuntimeError: the command failed; the message holds the end of what it said.
     """
@@ -79,6 +81,12 @@ def median_usage(command: Sequence[str | Path], runs: int = 5, **environment: st
 def python(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module of this repository with this interpreter."""
     return [sys.executable, "-m", module, *arguments]
+
+
+def peak_megabytes() -> float:
+    """Return the peak memory of this program; what `getrusage` tells includes that of the process that started it."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1000
 
 
 def cores() -> list[int]:

@@ -1,19 +1,19 @@
 """Parse rate and peak memory in a process of its own.
 
-`python -m tests.bench.parsing ROUND rate|memory|base|half0|half1`
+`python -m tests.bench.parsing ROUND rate|memory|base|grep|half0|half1`
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import sys
+import tempfile
 from collections.abc import Iterable
 
 from pipelines.parsing.published import PublishedFile
 from pipelines.parsing.result_logs import parse_result_log_batches
 from tests.bench.corpus import files, result_logs
-from tests.bench.measuring import median_processor_seconds
+from tests.bench.measuring import median_processor_seconds, peak_megabytes, run
 
 
 def parse(logs: Iterable[PublishedFile]) -> int:
@@ -39,7 +39,16 @@ def memory(round_name: str, *, is_parsing: bool) -> dict[str, float]:
     """Measure the peak of a process that streams the archive, with or without parsing what comes."""
     logs = files(round_name, {"result_log"})
     _ = parse(logs) if is_parsing else sum(len(log.content) for log in logs)
-    return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000}
+    return {"megabytes": peak_megabytes()}
+
+
+def grep(round_name: str) -> dict[str, float]:
+    """Measure `grep -c` over all logs in one file that is in memory: the least seconds on the clock of some turns."""
+    with tempfile.NamedTemporaryFile() as file:
+        size = sum(file.write(log.content) for log in result_logs(round_name))
+        file.flush()
+        turns = [run(["grep", "-c", ":::MLLOG", file.name], LC_ALL="C").wall_seconds for _ in range(5)]
+    return {"bytes": size, "seconds": min(turns)}
 
 
 def halves(round_name: str, number: int) -> None:
@@ -57,7 +66,8 @@ def main(round_name: str, what: str) -> None:
     if what in ("half0", "half1"):
         halves(round_name, int(what[-1]))
         return
-    measured = rate(round_name) if what == "rate" else memory(round_name, is_parsing=what == "memory")
+    measures = {"rate": rate, "grep": grep}
+    measured = measures[what](round_name) if what in measures else memory(round_name, is_parsing=what == "memory")
     print(json.dumps(measured))
 
 

@@ -8,7 +8,6 @@ included.
 from __future__ import annotations
 
 import json
-import resource
 
 import polars as pl
 
@@ -16,7 +15,7 @@ from pipelines.modelling._planning_layouts import layouts
 from pipelines.modelling._planning_search import Found, search
 from pipelines.modelling.planning import Machine, Plan, StepModel, Work
 from pipelines.modelling.workloads import WORKLOADS
-from tests.bench.measuring import median_processor_seconds
+from tests.bench.measuring import median_processor_seconds, peak_megabytes
 
 BATCH_MOST = 1536
 """Of the largest run of the benchmark."""
@@ -58,7 +57,7 @@ def measure() -> dict[str, float]:
         "fitting": found.fitting,
         "layouts": found.layouts.height,
         "seconds": median_processor_seconds(look, runs=3),
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000,
+        "megabytes": peak_megabytes(),
     }
 
 

@@ -20,13 +20,12 @@ from pipelines.parsing.system_descriptions import parse_system_descriptions
 from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
 from pipelines.scoring.runs import judge_runs
-from tests.bench.corpus import ROUNDS, private_copy, result_logs
+from tests.bench.corpus import ROUNDS, private_copy
 from tests.bench.measuring import ONE_CORE, Row, alone, cores, median_processor_seconds, python, run
 from tests.bench.parsing import parse
 
 GOALS_MEGABYTES_PER_SECOND = {"training-v5.0": 500, "training-v5.1": 350}
 PEER_SUBMITTERS = ("Nebius", "QCT", "krai")
-_TOKEN = ":::MLLOG"
 _TURNS = 5
 
 
@@ -55,12 +54,12 @@ def one_core() -> Iterator[Row]:
 def two_cores() -> Iterator[Row]:
     """Measure two processes that read half of the logs each at the same time, and `grep -c` on the same bytes."""
     for round_name in ROUNDS:
-        megabytes = sum(len(log.content) for log in result_logs(round_name)) / 1e6
+        searched = alone("tests.bench.parsing", round_name, "grep")
+        megabytes = searched["bytes"] / 1e6
         seconds = _together(round_name)
-        searched = _grep_seconds(round_name)
         goal = "goal 1,000" if round_name == "training-v5.0" else ""
         yield (f"{round_name}: both cores, on the clock", f"{megabytes / seconds:,.0f} MB/s", goal)
-        yield (f"{round_name}: time on both cores over that of `grep -c`", f"{seconds / searched:.1f} x", "")
+        yield (f"{round_name}: time on both cores over that of `grep -c`", f"{seconds / searched['seconds']:.1f} x", "")
 
 
 def peer() -> Iterator[Row]:
@@ -149,12 +148,3 @@ def _said(reader: subprocess.Popen[str]) -> str:
     if not line:
         raise RuntimeError(f"a reader ended with {reader.wait()}")
     return line
-
-
-def _grep_seconds(round_name: str) -> float:
-    """Return the least seconds that `grep -c` takes over the same bytes in one file that is in memory."""
-    with tempfile.NamedTemporaryFile() as file:
-        for log in result_logs(round_name):
-            file.write(log.content)
-        file.flush()
-        return min(run(["grep", "-c", _TOKEN, file.name], LC_ALL="C").wall_seconds for _ in range(_TURNS))
