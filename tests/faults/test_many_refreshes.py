@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from pipelines.lake.locks import exclusive_lock
 from pipelines.lake.tables import Lake
+from pipelines.settings import Settings
 from tests.faults.conftest import ROUND, Forks, Worlds, assert_complete, objects, objects_of_state, scores
 
 
@@ -29,11 +32,13 @@ def test_refreshes_at_once_take_turns(forks: Forks, worlds: Worlds, tmp_path: Pa
 
 def test_one_that_may_not_wait_says_who_it_waited_for(forks: Forks, worlds: Worlds, tmp_path: Path) -> None:
     data = worlds.copy_of_first(tmp_path / "data")
-    patient = {"data": data, "repository": worlds.second}
-    answers = forks.refresh_at_once([patient, patient | {"environment": {"RACKRECON_LOCK_SECONDS": "0"}}])
-    refused = [answer for answer in answers if "error" in answer]
-    assert [answer["error"] for answer in refused] == ["LockedError"]
-    assert "waited 0 s: try again when it has ended" in refused[0]["message"]
+    lock = Settings.from_environment({"RACKRECON_DATA": str(data)}).lock
+    with exclusive_lock(lock, 0):
+        refused = forks.refresh(data, worlds.second, environment={"RACKRECON_LOCK_SECONDS": "0"})
+    assert refused["error"] == "LockedError"
+    assert f"process {os.getpid()}" in refused["message"]
+    assert "waited 0 s: try again when it has ended" in refused["message"]
+    assert forks.refresh(data, worlds.second)["parts"] == {ROUND: "refreshed", "answers": "refreshed"}
     assert_complete(data, worlds.of_second)
 
 
