@@ -15,6 +15,7 @@ def plots(lake: Lake, name: str) -> dict[str, Any]:
     if name != "mart.reconciled_runs":
         return {}
     # imported here: charts take a second to load, which no other run of the assets should wait for
+    # Imported here: Altair takes most of a second, and most commands draw nothing.
     from pipelines.publishing.report.pictures import predicted_against_reported_png  # noqa: PLC0415
 
     picture = predicted_against_reported_png(lake.read(name))

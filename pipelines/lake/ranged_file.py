@@ -50,6 +50,7 @@ class RangedFile(io.RawIOBase):
         self._place = max(0, start + offset)
         return self._place
 
+    # RawIOBase takes any writable buffer, of which io hands over memoryviews only.
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Fill the buffer as far as there are bytes and return how many."""
         length = min(len(buffer), max(0, self._size - self._place))

@@ -321,6 +321,7 @@ def open_storage(location: str) -> Storage:
     """
     if location.startswith(SHARED):
         # What a folder does not need is not loaded for it.
+        # Imported here: a lake in a folder does not pay for the client of object stores.
         from pipelines.lake.storage_objects import open_object_storage  # noqa: PLC0415
 
         return open_object_storage(location)

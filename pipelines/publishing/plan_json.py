@@ -81,6 +81,7 @@ def _names_of(kind: type, above: str = "") -> list[str]:
     for entry in fields(kind):
         below = next((one for one in _kinds(hints[entry.name]) if is_dataclass(one)), None)
         name = above + entry.name
+        # `below` is a dataclass wherever it is not None, which mypy cannot tell.
         names += [name] if below is None else _names_of(below, f"{name}.")  # type: ignore[arg-type]
     return names
 

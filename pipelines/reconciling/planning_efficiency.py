@@ -111,6 +111,7 @@ def gains_per_doubling(points: pl.DataFrame) -> tuple[float, float, float]:
     ).to_series()
     if told.is_empty():
         return 0.0, 0.5, 1.0
+    # Statistics of a numeric column that is not empty are numbers; Polars types them as any value.
     least, middle, most = (min(max(float(value), 0.0), 1.0) for value in (told.min(), told.median(), told.max()))  # type: ignore[arg-type]
     return least, middle, most
 
@@ -272,6 +273,7 @@ def _peak(part: str, precision: str, facts: Facts) -> float | None:
 
 def _beyond_sizes(points: pl.DataFrame, size: float) -> tuple[str, ...]:
     full = points.filter(~pl.col("is_adapter"))
+    # As above: numbers of a column that is not empty.
     least, most = (float(value) for value in (points["active_parameters"].min(), points["active_parameters"].max()))  # type: ignore[arg-type]
     told = [] if not full.is_empty() else ["its runs train adapters only, not all weights"]
     span = f"{least / 1e9:.1f}" if least == most else f"{least / 1e9:.1f} to {most / 1e9:.1f}"

@@ -152,6 +152,7 @@ def benchmark_work(ask: Ask, benchmark: str, member: dict[str, Any], rest: dict[
         PlanError: the round has no reference, or the batch asked for is below any that results used.
     """
     of_round = facts.known.filter(round=member["round"], benchmark=benchmark)["global_batch_size"].drop_nulls()
+    # The least and most of a column of whole numbers that is not empty; Polars types them as any value.
     least, most = int(of_round.min()), min(int(of_round.max()), LARGEST_BATCH)  # type: ignore[arg-type]
     if ask.batch_most is not None:
         if ask.batch_most < least:

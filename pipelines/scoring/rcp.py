@@ -187,6 +187,7 @@ def _with_bracket(frame: pl.DataFrame, all_points: pl.DataFrame) -> pl.DataFrame
             left_on="global_batch_size",
             right_on=f"{prefix}batch_size",
             by=_KEYS,
+            # One of the two words above, which mypy sees as any text.
             strategy=strategy,  # type: ignore[arg-type]
             coalesce=False,
             check_sortedness=False,

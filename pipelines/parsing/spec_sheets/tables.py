@@ -292,6 +292,7 @@ def _merged(*forms: Form) -> Form:
 
     announced = any(form.basis == "announced" for form in forms)
     return Form(
+        # `first` looks a field of `Form` up by its name, so its type is lost on the way.
         density=first("density"),  # type: ignore[arg-type]
         engine=first("engine"),  # type: ignore[arg-type]
         direction=first("direction"),  # type: ignore[arg-type]
@@ -322,6 +323,7 @@ def _forms(label: Label, figures: Sequence[Figure], told: str) -> list[Form] | N
     order = re.search(r"\b(sparse|dense)\b\s*(?:\||/|,|and)\s*\b(sparse|dense)\b", told, re.IGNORECASE)
     is_rate = all(QUANTITIES[quantity].family == "compute" for quantity in label.quantities)
     if order and is_rate and len(figures) == 2 and order[1].lower() != order[2].lower():
+        # The pattern matches the words of the literal only.
         return [replace(label.form, density=word.lower()) for word in order.groups()]  # type: ignore[arg-type]
     return None
 

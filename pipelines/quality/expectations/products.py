@@ -20,6 +20,7 @@ def expect_product() -> type[Any]:
         multicolumn_condition_partial,
     )
 
+    # Great Expectations has no types that mypy follows.
     class Product(MulticolumnMapMetricProvider):  # type: ignore[misc]
         condition_metric_name = "multicolumn_values.product"
         condition_domain_keys = (
@@ -32,6 +33,7 @@ def expect_product() -> type[Any]:
         )
         condition_value_keys = ("tolerance",)
 
+        # Its decorator makes a class method of this and has no types.
         @multicolumn_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
         def _pandas(cls, column_list: Any, tolerance: float, **_: Any) -> Any:  # noqa: N805
             figures = column_list.astype(float)
@@ -39,6 +41,7 @@ def expect_product() -> type[Any]:
             stated = figures.iloc[:, -1]
             return product.isna() | stated.isna() | ((product - stated).abs() <= tolerance * stated.abs())
 
+    # As above: a base without types.
     class ExpectProduct(MulticolumnMapExpectation):  # type: ignore[misc]
         """Expect the last column to be the product of the others."""
 

@@ -19,6 +19,7 @@ def expect_ratio() -> type[Any]:
         column_pair_condition_partial,
     )
 
+    # Great Expectations has no types that mypy follows.
     class Ratio(ColumnPairMapMetricProvider):  # type: ignore[misc]
         condition_metric_name = "column_pair_values.ratio"
         condition_domain_keys = (
@@ -32,11 +33,13 @@ def expect_ratio() -> type[Any]:
         )
         condition_value_keys = ("least", "most")
 
+        # Its decorator has no types.
         @column_pair_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
         def _pandas(cls, column_A: Any, column_B: Any, least: float, most: float, **_: Any) -> Any:  # noqa: N803, N805
             ratio = column_A.astype(float) / column_B.astype(float)
             return ratio.isna() | ratio.between(least, most)
 
+    # As above: a base without types.
     class ExpectRatio(ColumnPairMapExpectation):  # type: ignore[misc]
         """Expect column A over column B to lie between two limits."""
 

@@ -20,6 +20,7 @@ def expect_whole_racks() -> type[Any]:
         multicolumn_condition_partial,
     )
 
+    # Great Expectations has no types that mypy follows.
     class WholeRacks(MulticolumnMapMetricProvider):  # type: ignore[misc]
         condition_metric_name = "multicolumn_values.whole_racks"
         condition_domain_keys = (
@@ -32,11 +33,13 @@ def expect_whole_racks() -> type[Any]:
         )
         condition_value_keys = ()
 
+        # Its decorator makes a class method of this and has no types.
         @multicolumn_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
         def _pandas(cls, column_list: Any, **_: Any) -> Any:  # noqa: N805
             accelerators, slots = column_list.iloc[:, 0], column_list.iloc[:, 1]
             return accelerators.isna() | slots.isna() | (accelerators % slots == 0) | (accelerators < slots)
 
+    # As above: a base without types.
     class ExpectWholeRacks(MulticolumnMapExpectation):  # type: ignore[misc]
         """Expect each count to be a whole number of racks, or less than one rack."""
 
