@@ -16,16 +16,9 @@ import polars as pl
 from pipelines.parsing import names
 from pipelines.parsing._published_json import JsonObject, as_json, parse_json, printable, repeated_keys
 from pipelines.parsing.layout import Placed, classify
+from pipelines.parsing.networks import Ports, parse_interconnect, parse_network
 from pipelines.parsing.published import ParseFinding, PublishedFile
-from pipelines.parsing.quantities import (
-    Ports,
-    is_absent,
-    parse_interconnect,
-    parse_memory,
-    parse_network,
-    plain,
-    prints_a_quantity,
-)
+from pipelines.parsing.quantities import is_absent, parse_memory, plain, prints_a_quantity
 from pipelines.schemas.core import Systems
 
 MOST_COUNTED = 10**9
@@ -54,6 +47,9 @@ _TEXT_FIELDS = {
     "sw_notes": "software_notes",
 }
 """Published field to the column that keeps it as written."""
+
+_NETWORK_FIELDS = ("host_networking", "host_network_card_count", "host_networking_topology")
+"""Where ports are described; the topology is where some submitters list them."""
 
 _COLUMN_FIELDS = frozenset({*_TEXT_FIELDS, "division", "other_software_stack"})
 
@@ -264,9 +260,11 @@ class _Description:
         }
 
     def memory(self, name: str, holders: int | None, holder: str) -> int | None:
-        """Return the memory of one holder; a count in front of it must be the number of holders."""
+        """Return the memory of one holder; a count in front of it must be of modules, or the number of holders."""
         text = self.text(name)
         memory = parse_memory(re.sub(rf"\s?(?:\bper\s|/\s?)(?:{holder})$", "", plain(text), flags=re.IGNORECASE))
+        if memory is not None and memory.is_of_modules:
+            return memory.count * memory.size_bytes
         if memory is not None and memory.count in (1, holders):
             return memory.size_bytes
         if not is_absent(text):
@@ -362,11 +360,13 @@ class _Description:
         }
 
     def compute_ports(self) -> tuple[str, Ports | None]:
-        """Return the ports for compute traffic that the networking text, or else the count of cards, states."""
-        networks = {name: parse_network(self.text(name)) for name in ("host_networking", "host_network_card_count")}
+        """Return the ports for compute traffic that the first of the networking texts states, with its field."""
+        networks = {name: parse_network(self.text(name)) for name in _NETWORK_FIELDS}
         for name, network in networks.items():
-            if network.compute is not None:
-                return name, network.compute
+            ports = network.compute
+            # A rate without a count in the topology can be that of a switch.
+            if ports is not None and (ports.count is not None or name != "host_networking_topology"):
+                return name, ports
         for name, network in networks.items():
             if any(prints_a_quantity(ports.text) for ports in network.ports):
                 self.report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +20,12 @@ ARCHIVES = {
     "training-v5.1": "training_results_v5.1.tar.gz",
     "inference-v5.1": "inference_results_v5.1.tar.gz",
 }
+
+
+TWO_FABRICS = (
+    "8x HPE Slingshot SA210S Ethernet 200Gb 1-port PCIe NIC, 8x HPE InfiniBand NDR/Ethernet 400Gb 1-port OSFP PCIe5 "
+    "x16 MCX75310AAS-NEAT Adapter, 1x HPE InfiniBand HDR/Ethernet 200Gb 2-port QSFP56 PCIe4 x16 MCX653106A-HDAT Adapter"
+)
 
 
 def descriptions(archive: Path, round_name: str) -> list[PublishedFile]:
@@ -77,6 +84,14 @@ def test_nothing_else_than_the_known_texts_is_unreadable(findings: list[ParseFin
         ("system.unreadable_memory", "ToDo: 960 GB"),
         ("system.unreadable_memory", "Shared with host"),
     }
+    networks = [(finding.place, finding.found) for finding in findings if finding.kind == "system.unreadable_network"]
+    assert sorted(Counter(networks).items()) == [
+        # Two kinds of port for compute, eight of each; none of them is told to be the one.
+        (("host_network_card_count", TWO_FABRICS), 6),
+        (("host_networking", "Management: 1x Ethernet 10GB/Sec"), 2),
+        (("host_networking_topology", TWO_FABRICS), 7),
+    ]
+    assert [finding.place for finding in findings if finding.kind == "system.unreadable_interconnect"] == []
     others = {finding.kind for finding in findings} - {"system.unreadable_memory"}
     assert others == {
         "system.described_twice",

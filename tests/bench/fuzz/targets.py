@@ -23,9 +23,10 @@ from pipelines.parsing.launch_configs import parse_launches
 from pipelines.parsing.layout import classify
 from pipelines.parsing.name_counts import Hardware, counts_in_name
 from pipelines.parsing.names import accelerators_in, availability_category, canonical_benchmark, rack_product_named
+from pipelines.parsing.networks import parse_interconnect, parse_network
 from pipelines.parsing.power_logs import parse_power_logs
 from pipelines.parsing.published import PublishedFile
-from pipelines.parsing.quantities import find_rates, parse_interconnect, parse_memory, parse_network, parse_rate
+from pipelines.parsing.quantities import find_rates, parse_memory, parse_rate
 from pipelines.parsing.result_logs import parse_result_log_batches
 from pipelines.parsing.scaling_factors import parse_scaling_factors
 from pipelines.parsing.spec_sheets.frames import READERS, read_sheet

@@ -215,6 +215,11 @@ def test_a_memory_may_say_whose_it_is() -> None:
     assert (row["host_memory_bytes"], kinds(findings)) == (None, ["system.unreadable_memory"])
 
 
+def test_modules_are_one_memory() -> None:
+    row, findings = read_one({"number_of_nodes": "4", "host_memory_capacity": "24 x 32GB RDIMM, 3200MT/s, Dual Rank"})
+    assert (row["host_memory_bytes"], findings) == (768 * 10**9, [])
+
+
 @pytest.mark.parametrize(
     ("per_node", "networking", "cards", "share"),
     [
@@ -235,6 +240,21 @@ def test_network_rate_of_one_accelerator(
 ) -> None:
     fields = {"accelerators_per_node": per_node, "host_networking": networking, "host_network_card_count": cards}
     assert read_one(fields)[0]["nic_gigabytes_per_second_per_accelerator"] == share
+
+
+def test_ports_may_stand_in_the_topology_if_they_are_counted() -> None:
+    fields = {"accelerators_per_node": "8", "host_networking": "Infiniband, Ethernet"}
+    row, findings = read_one({**fields, "host_networking_topology": "8x 200Gbe Infiniband, 2x 10GbE Ethernet"})
+    assert (row["nic_text"], row["nic_count_per_node"], findings) == ("8x 200Gbe Infiniband", 8, [])
+    row, findings = read_one({**fields, "host_networking_topology": "Fat tree, 400Gb/s leaf switches"})
+    assert (row["nic_text"], row["nic_gigabits_per_second"]) == (None, None)
+    assert [(one.kind, one.place) for one in findings] == [("system.unreadable_network", "host_networking_topology")]
+
+
+def test_a_rate_without_a_unit_of_time_is_not_lost_in_silence() -> None:
+    networking = "Management: iDRAC9, ExpressX5 Compute: Mellanox ConnectX-5 Dual Port 40/ 100GbE QSFP Adapter PCIe"
+    row, findings = read_one({"accelerators_per_node": "16", "host_networking": networking})
+    assert (row["nic_text"], kinds(findings)) == (None, ["system.unreadable_network"])
 
 
 def test_ports_that_no_share_explains_are_reported() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.parsing.quantities import parse_network
+from pipelines.parsing.networks import parse_network
 from pipelines.parsing.spec_sheets.registry import Registry, read_registry
 from pipelines.quality import gate
 from pipelines.quality.suites import CHECKS
