@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, runtime_checkable
+
+from pipelines.lake.drafts import DigestedFile
 
 if TYPE_CHECKING:
     from pipelines.lake.locks import Holder
@@ -113,42 +115,13 @@ class SharedStorage(Storage, Protocol):
         """Return the SHA-256 of an object's bytes, in hexadecimal."""
 
 
-class LocalDraft:
+class LocalDraft(DigestedFile):
     """A file beside the object that it becomes, hidden and locked while its writer lives."""
 
     def __init__(self, target: Path) -> None:
-        self.size_bytes = 0
         self._target = target
-        self._digest = hashlib.sha256()
-        self.path, self._file = _locked_file(target)
-
-    @property
-    def sha256(self) -> str:
-        """Return the SHA-256 of what was written so far, in hexadecimal."""
-        return self._digest.hexdigest()
-
-    @property
-    def closed(self) -> bool:
-        """Return whether the file is closed; pyarrow asks."""
-        return self._file.closed
-
-    def write(self, content: bytes) -> int:
-        """Append `content`."""
-        view = memoryview(content)
-        self._digest.update(view)
-        with _named(self._target, "written"):
-            self._file.write(view)
-        self.size_bytes += view.nbytes
-        return view.nbytes
-
-    def tell(self) -> int:
-        """Return how many bytes were written."""
-        return self.size_bytes
-
-    def flush(self) -> None:
-        """Hand what was written to the operating system."""
-        with _named(self._target, "written"):
-            self._file.flush()
+        self.path, file = _locked_file(target)
+        super().__init__(file, partial(_named, target, "written"))
 
     def reopen(self) -> BinaryIO:
         """Open what was written so far for reading."""
@@ -157,16 +130,14 @@ class LocalDraft:
 
     def publish(self) -> None:
         """Sync the file and rename it over the object."""
-        with _named(self._target, "written"):
-            self._file.flush()
+        self.flush()
         publish_file(self.path, self._target)
 
     def discard(self) -> None:
         """Close the file and remove it unless it was published."""
         with suppress(FileNotFoundError):
             self.path.unlink()
-        with suppress(OSError):
-            self._file.close()
+        super().discard()
 
 
 class LocalStorage:

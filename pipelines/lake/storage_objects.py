@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from pipelines.lake.drafts import DigestedFile
 from pipelines.lake.locks import Holder
 from pipelines.lake.ranged_file import buffered
 from pipelines.lake.storage import MissingObjectError, StorageError, check_key
@@ -44,44 +45,15 @@ class Pointer(msgspec.Struct, frozen=True, kw_only=True, tag="rackrecon object",
     sha256: str
 
 
-class ObjectDraft:
+class ObjectDraft(DigestedFile):
     """A file without a name on this machine, uploaded when it is published."""
 
     def __init__(self, storage: ObjectStorage, key: str) -> None:
-        self.size_bytes = 0
         self._storage = storage
         self._key = key
-        self._digest = hashlib.sha256()
         with _spooling():
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `discard`
-
-    @property
-    def sha256(self) -> str:
-        """Return the SHA-256 of what was written so far, in hexadecimal."""
-        return self._digest.hexdigest()
-
-    @property
-    def closed(self) -> bool:
-        """Return whether the file is closed; pyarrow asks."""
-        return self._file.closed
-
-    def write(self, content: bytes) -> int:
-        """Append `content`."""
-        view = memoryview(content)
-        self._digest.update(view)
-        with _spooling():
-            self._file.write(view)
-        self.size_bytes += view.nbytes
-        return view.nbytes
-
-    def tell(self) -> int:
-        """Return how many bytes were written."""
-        return self.size_bytes
-
-    def flush(self) -> None:
-        """Hand what was written to the operating system."""
-        with _spooling():
-            self._file.flush()
+            file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `discard`
+        super().__init__(file, _spooling)
 
     def reopen(self) -> BinaryIO:
         """Open what was written so far for reading; it can be read until the draft ends."""
@@ -93,11 +65,6 @@ class ObjectDraft:
         """Upload the file and let its key point to it."""
         self.flush()
         self._storage.publish(self._key, self._file, self.size_bytes, self.sha256)
-
-    def discard(self) -> None:
-        """Close the file, which ends it."""
-        with suppress(OSError):
-            self._file.close()
 
 
 class ObjectStorage:
