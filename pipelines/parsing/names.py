@@ -16,7 +16,7 @@ from typing import Any
 
 from pipelines.parsing.quantities import is_absent, plain
 
-_VENDORS = "nvidia|amd|intel|habana|google|aws|huawei|alibaba"
+_VENDORS = "nvidia|amd|intel|habana|google|aws|huawei|alibaba|graphcore"
 _BRANDS = "instinct|geforce|radeon|tesla"
 
 
@@ -77,8 +77,11 @@ def canonical_accelerator(text: str) -> str | None:
 
 
 def _accelerator_keys(text: str) -> Iterator[str]:
-    """Give the letters and digits of a text, then the same without what names no other part: brand, memory type."""
-    bare = re.sub(r"\((?:r|tm)\)|[®™]", "", plain(text).lower())
+    """Give the letters and digits of a text, then the same without what names no other part: brand, memory type.
+
+    Watts in brackets are what the part may draw, not another part.
+    """
+    bare = re.sub(r"\((?:r|tm)\)|[®™]|\(\d{2,4}\s?w\)", "", plain(text).lower())
     bare = re.sub(rf"^(?:{_VENDORS})\b", "", bare)
     yield _squash(bare)
     yield _squash(re.sub(rf"\b(?:{_BRANDS})\b|\bhbm\d?e?\b", "", bare))

@@ -30,6 +30,11 @@ from pipelines.parsing.names import (
         ("NVIDIA A100-SXM4-80GB (400W)", "A100-SXM4-80GB"),
         ("Intel(R) Gaudi(R) 2 AI Accelerator", "Gaudi 2"),
         ("TPU-trillium", "TPU v6e (Trillium)"),
+        ("Habana Gaudi", "Gaudi (first generation)"),
+        ("Graphcore IPU GC200", "IPU GC200"),
+        ("Graphcore Bow IPU", "Bow IPU"),
+        ("NVIDIA A100-SXM4-80GB (500W)", "A100-SXM4-80GB"),
+        ("NVIDIA A100-PCIE-80GB (300W)", "A100-PCIe-80GB"),
         # Spellings that no round has used so far, each with one possible meaning.
         ("nvidia h200\u2011sxm5\u2011141gb", "H200-SXM-141GB"),
         ("H200-SXM5-141GB", "H200-SXM-141GB"),
@@ -45,7 +50,17 @@ def test_accelerator_text_gives_its_part(text: str, part: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["NVIDIA H100", "NVIDIA A100", "NVIDIA B200", "AMD Instinct MI999X", "GB200 NVL4", "TPU"]
+    "text",
+    [
+        "NVIDIA H100",
+        "NVIDIA A100",
+        "NVIDIA B200",
+        "AMD Instinct MI999X",
+        "GB200 NVL4",
+        "TPU",
+        "Gaudi 4",
+        "Graphcore IPU",
+    ],
 )
 def test_accelerator_text_that_could_mean_several_parts_gives_none(text: str) -> None:
     assert [named.part for named in accelerators_in(text)] == [None]
@@ -148,6 +163,10 @@ def test_availability(status: str, category: str | None) -> None:
         ("Supermicro_MangoBoost", "MangoBoost + Supermicro"),
         ("University-of-Florida", "University of Florida"),
         ("Inspur", "Inspur"),
+        ("HabanaLabs", "Intel-HabanaLabs"),
+        ("Habana Labs", "Intel-HabanaLabs"),
+        ("Intel-HabanaLabs", "Intel-HabanaLabs"),
+        ("Intel", "Intel"),
         ("Google_1", "Google"),
         ("Somebody_Else", "Somebody_Else"),
         ("Somebody_1", "Somebody_1"),

@@ -35,6 +35,25 @@ def test_every_part_that_results_name_is_a_subject(registry: Registry) -> None:
     assert {"A10G", "Arc 140T", "RTX PRO 6000 Blackwell Server"} <= set(names_only["subject"])
 
 
+@pytest.mark.parametrize(
+    ("subject", "quantity", "value"),
+    [
+        ("Gaudi (first generation)", "memory_bytes", 32e9),
+        ("Gaudi (first generation)", "power_watts", 300.0),
+        ("IPU GC200", "fp16_teraflops", 250.0),
+        ("Bow IPU", "fp16_teraflops", 350.0),
+    ],
+)
+def test_parts_of_the_oldest_rounds_have_facts(registry: Registry, subject: str, quantity: str, value: float) -> None:
+    facts = registry.facts.filter(subject=subject, quantity=quantity)
+    assert facts["value"].to_list() == [value]
+
+
+def test_the_memory_of_an_ipu_is_no_one_figure(registry: Registry) -> None:
+    # 0.9 GB in the processor and up to 256 GB of streaming memory beside four of them.
+    assert registry.facts.filter(pl.col("subject").str.contains("IPU"), quantity="memory_bytes").height == 0
+
+
 def test_numbers_stand_in_the_unit_of_their_quantity(registry: Registry) -> None:
     words = registry.facts.filter(pl.col("words").is_not_null())
     assert all(QUANTITIES[quantity].family == "words" for quantity in words["quantity"])
