@@ -98,7 +98,7 @@ def inputs(answer: Answer) -> Rows:
         (
             "scale-up",
             f"{given.scale_up_gigabytes_per_second:,.6g} GB/s a direction, "
-            f"{given.domain_accelerators} at work in a domain",
+            f"up to {given.domain_accelerators} at work in a domain",
         ),
         ("NIC", f"{given.nic_gigabits_per_second:,.6g} Gb/s an accelerator ({given.nic_basis})"),
         (

@@ -14,6 +14,7 @@ import polars as pl
 
 from pipelines.modelling import flops
 from pipelines.modelling._planning_search import Found, search
+from pipelines.modelling.planning import Machine
 from pipelines.modelling.workloads import LANGUAGE_MODEL_BENCHMARKS, frame
 from pipelines.reconciling.planning_answers import (
     Answer,
@@ -42,7 +43,7 @@ from pipelines.reconciling.planning_solving import (
     layouts_on,
     look,
 )
-from pipelines.reconciling.planning_words import racks_in_words, time_in_words
+from pipelines.reconciling.planning_words import filled, racks_in_words, time_in_words
 
 __all__ = [
     "NEEDED_TABLES",
@@ -262,7 +263,7 @@ def _extrapolations(solved: Solved, row: dict[str, Any]) -> tuple[str, ...]:
                 f"the family tells a step of {family.only_micro_batches} micro-batch(es) only, and no other is tried"
             )
         domains = family.members["domain_accelerators"].drop_nulls().unique().sort().to_list()
-        domain = min(stands.plan.machine.domain_accelerators, count)
+        domain = _at_work_in_a_domain(stands.plan.machine, row)
         if domains and domain not in domains:
             sizes = ", ".join(str(size) for size in domains)
             told.append(f"the family's runs had {sizes} accelerators at work in a domain, the plan has {domain}")
@@ -272,6 +273,13 @@ def _extrapolations(solved: Solved, row: dict[str, Any]) -> tuple[str, ...]:
             rates = ", ".join(f"{rate:g}" for rate in had)
             told.append(f"the family's runs had NICs of {rates} GB/s an accelerator, the plan has {has:g}")
     return tuple(told)
+
+
+def _at_work_in_a_domain(machine: Machine, row: dict[str, Any]) -> int:
+    """Return the accelerators at work in a domain that is full: of a rack that is one, those of whole replicas."""
+    is_rack = machine.domain_accelerators == machine.active_per_rack
+    full = filled(row["replica_accelerator_count"], machine.active_per_rack) if is_rack else machine.domain_accelerators
+    return int(min(full, row["accelerator_count"]))
 
 
 def _inputs(solved: Solved) -> Inputs:

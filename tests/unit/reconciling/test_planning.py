@@ -479,9 +479,23 @@ def test_a_slow_network_is_told_not_enough_and_costs_time(plan: Any) -> None:
     assert slow.break_even.modelled_percent > usual.break_even.modelled_percent
 
 
-def test_other_domains_than_the_runs_had_are_said(plan: Any) -> None:
-    told = plan(replace(BENCHMARK, target_minutes=None, racks=20, active_per_rack=72))
-    assert any("had 64 accelerators at work in a domain, the plan has 72" in one for one in told.extrapolations)
+@pytest.mark.parametrize(("allowed", "at_work"), [(36, 32), (48, 32), (63, 32), (64, None), (71, None), (72, None)])
+def test_other_domains_than_the_runs_had_are_said(plan: Any, allowed: int, at_work: int | None) -> None:
+    """A domain has at work what the rack's sentence says: whole replicas, not all that may be."""
+    told = plan(replace(BENCHMARK, target_minutes=None, racks=40, active_per_rack=allowed))
+    assert told.cluster.replica_accelerators == 64
+    assert f"{at_work or 64} of 72 accelerators at work in each" in told.racks.sentence
+    said = [one for one in told.extrapolations if "at work in a domain" in one]
+    expected = f"the family's runs had 64 accelerators at work in a domain, the plan has {at_work}"
+    assert said == ([] if at_work is None else [expected])
+
+
+def test_nodes_are_domains_whatever_is_at_work_in_a_rack(plan: Any) -> None:
+    asked = replace(
+        BENCHMARK, platform="dgx h100", target_minutes=None, accelerators=512, nic_gigabits_per_second=400.0
+    )
+    said = [one for one in plan(asked).extrapolations if "at work in a domain" in one]
+    assert said == []
 
 
 def test_tensor_groups_fill_a_node_evenly(plan: Any) -> None:
