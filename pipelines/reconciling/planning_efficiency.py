@@ -13,6 +13,7 @@ import polars as pl
 
 from pipelines.modelling import flops, peaks, workloads
 from pipelines.modelling.intervals import BENCHMARK_NOISE_PERCENT
+from pipelines.modelling.sums import ordered_mean
 from pipelines.modelling.workloads import Workload, frame
 from pipelines.reconciling.planning_asks import PlanError
 from pipelines.reconciling.planning_facts import Facts
@@ -235,7 +236,8 @@ def _interpolated(points: pl.DataFrame, size: float) -> _Range:
     widen it, unless there are no others.
     """
     full = points.filter(~pl.col("is_adapter"))
-    sizes = (full if not full.is_empty() else points).group_by("active_parameters").agg(pl.col("efficiency").mean())
+    told = full if not full.is_empty() else points
+    sizes = told.group_by("active_parameters").agg(ordered_mean(pl.col("efficiency")))
     known = sizes.sort("active_parameters")
     xs, ys = known["active_parameters"].log().to_list(), known["efficiency"].to_list()
     place = math.log(size)

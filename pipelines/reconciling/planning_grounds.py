@@ -9,6 +9,7 @@ import polars as pl
 
 from pipelines.modelling import flops
 from pipelines.modelling.planning import Plan, StepModel, Work, with_model, work_done
+from pipelines.modelling.sums import ordered_mean
 from pipelines.modelling.workloads import Workload, frame
 from pipelines.reconciling.planning_answers import Basis
 from pipelines.reconciling.planning_asks import Ask, PlanError
@@ -220,7 +221,7 @@ def _any_member(benchmark: str, facts: Facts) -> tuple[dict[str, Any], dict[str,
     """Return a run of the newest round of a benchmark, and what evaluations and the rest take on average."""
     members = facts.members.filter(benchmark=benchmark)
     rest = facts.fits.join(members.select("family").unique(), on="family").select(
-        pl.col("eval_base_seconds", "eval_per_replica_seconds", "other_seconds").mean()
+        ordered_mean(pl.col(name)) for name in ("eval_base_seconds", "eval_per_replica_seconds", "other_seconds")
     )
     if members.is_empty() or None in rest.row(0):
         raise PlanError(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipelines.scoring.sums import plain_sum
+
 _RUN = ["result_id", "run_name"]
 
 
@@ -37,7 +39,7 @@ def run_energy(runs: pl.DataFrame, power_readings: pl.DataFrame) -> pl.DataFrame
         devices.sort("source_path", "device", "device_name")
         .group_by("result_id", "source_path", maintain_order=True)
         .agg(
-            energy_joules=pl.col("device_joules").sum(),
+            energy_joules=plain_sum(pl.col("device_joules")),
             energy_problem=pl.coalesce(pl.col("device_problem").drop_nulls().first(), problem),
         )
         .with_columns(energy_joules=pl.when(pl.col("energy_problem").is_null()).then("energy_joules"))

@@ -13,6 +13,7 @@ from pipelines.scoring.rcp import expected_progress, load_points, recompute_fact
 from pipelines.scoring.remarks import remarks
 from pipelines.scoring.rules import Rules, benchmark_name
 from pipelines.scoring.runs import minutes
+from pipelines.scoring.sums import plain_sum
 
 _SYSTEM_KEYS = ["round", "submitter_folder", "system"]
 _RULE_KEYS = ["round", "benchmark", "scaling_mode"]
@@ -106,8 +107,8 @@ def _grouped(runs: pl.DataFrame) -> pl.DataFrame:
         run_count=pl.len(),
         counted_run_count=counted.sum(),
         kept_run_count=kept.sum(),
-        kept_minutes=_plain_sum(pl.col("raw_minutes").filter(kept)),
-        kept_joules=_plain_sum(pl.col("energy_joules").filter(kept)),
+        kept_minutes=plain_sum(pl.col("raw_minutes").filter(kept)),
+        kept_joules=plain_sum(pl.col("energy_joules").filter(kept)),
         kept_joules_count=pl.col("energy_joules").filter(kept).count(),
         metered_run_count=(pl.col("energy_joules").is_not_null() | pl.col("energy_problem").is_not_null()).sum(),
         energy_problem=pl.col("energy_problem").filter(kept).drop_nulls().first(),
@@ -122,11 +123,6 @@ def _grouped(runs: pl.DataFrame) -> pl.DataFrame:
         first_result_id=pl.when(firsts.len() == 1).then(firsts.first()).otherwise(pl.col("result_id").first()),
         copied_run_count=(pl.col("first_result_id") != pl.col("result_id")).sum(),
     )
-
-
-def _plain_sum(values: pl.Expr) -> pl.Expr:
-    """Add up one by one: the compensated sum that `sum` may be can end in another digit than the official score."""
-    return values.cum_sum().last()
 
 
 def _olympic_progress() -> pl.Expr:

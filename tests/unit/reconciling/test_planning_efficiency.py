@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from pipelines.modelling import flops
 from pipelines.modelling.workloads import WORKLOADS, Workload, frame
 from pipelines.reconciling.planning_efficiency import efficiency_points, estimate
 from pipelines.reconciling.planning_facts import Facts
+from pipelines.reconciling.planning_grounds import _any_member
 from pipelines.reconciling.planning_words import racks_in_words, time_in_words
 from pipelines.schemas.facts_mart import Platforms, ResolvedFacts
 from tests.unit.reconciling.world import PARTS, A, Result, expected_progress, family, frame_of, world
@@ -108,3 +110,39 @@ def test_counts_and_times_in_words() -> None:
         "1.00 days",
         "150.00 days",
     ]
+
+
+AWKWARD = [0.1, 0.2, 0.3, 1e-9, 0.7, 1 / 3, 2 / 7, 1e-3, 0.45]
+
+
+def shuffled(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    return frame.sample(fraction=1.0, shuffle=True, seed=seed)
+
+
+def test_the_order_of_runs_changes_no_digit_of_an_efficiency(facts: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = efficiency_points(facts).filter(benchmark="llama31_405b").drop("benchmark", "efficiency").head(1)
+    several = point.join(
+        pl.DataFrame({"benchmark": [f"alike_{place}" for place in range(len(AWKWARD))], "efficiency": AWKWARD}),
+        how="cross",
+    )
+    told = set()
+    for seed in range(20):
+        monkeypatch.setattr(
+            "pipelines.reconciling.planning_efficiency.efficiency_points", lambda _, seed=seed: shuffled(several, seed)
+        )
+        told.add(estimate(LARGE, PART, "fp8", facts).middle)
+    assert len(told) == 1
+
+
+def test_the_order_of_families_changes_no_digit_of_what_evaluations_take(facts: Facts) -> None:
+    names = [f"family_{place}" for place in range(len(AWKWARD))]
+    parts = dict.fromkeys(("eval_base_seconds", "eval_per_replica_seconds", "other_seconds"), AWKWARD)
+    fits = facts.fits.drop("family", *parts).head(1).join(pl.DataFrame({"family": names, **parts}), how="cross")
+    members = facts.members.filter(benchmark="llama31_405b").drop("family").head(1)
+    members = members.join(pl.DataFrame({"family": names}), how="cross")
+    told = set()
+    for seed in range(20):
+        one = SimpleNamespace(fits=shuffled(fits, seed), members=shuffled(members, seed + 1))
+        _, rest = _any_member("llama31_405b", one)
+        told.add(tuple(rest.values()))
+    assert len(told) == 1

@@ -6,6 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pipelines.scoring.energy import run_energy
+
 Row = dict[str, Any]
 MakeRun = Callable[..., Row]
 MakeRuns = Callable[..., list[Row]]
@@ -66,6 +68,20 @@ def test_conversion_and_switches_and_the_factor_count(score: Score, runs_of: Mak
     }
     expected = (0.5 * 5_000 * 1.2 + 1_000 * 1.2 + 2 * 10 * 120) * 1.1
     assert energy(score, runs_of(THREE), power, factors=[factor]) == pytest.approx(expected)
+
+
+def test_devices_add_up_in_the_order_of_their_names_whatever_the_order_of_rows() -> None:
+    joules = [1e16, 0.1, -1e16, 0.2, 7e8, 0.3, 1e-3, 3.25]
+    power = pl.DataFrame([node(0, value, device_name=f"node_{place}") for place, value in enumerate(joules)])
+    power = power.with_columns(interconnect_power_watts=pl.lit(None, dtype=pl.Float64))
+    runs = pl.DataFrame({"result_id": RESULT, "source_path": f"{RESULT}/result_0.txt", "raw_minutes": 100 / 60})
+    expected = 0.0
+    for value in joules:
+        expected += value * (100 / 60 * 60) / 100
+    found = {
+        run_energy(runs, power.sample(fraction=1.0, shuffle=True, seed=seed))["energy_joules"][0] for seed in range(20)
+    }
+    assert found == {expected}
 
 
 def test_a_run_s_power_folder_has_its_name_up_to_the_first_dot(score: Score, runs_of: MakeRuns) -> None:
