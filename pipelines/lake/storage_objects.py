@@ -30,7 +30,7 @@ KEPT = timedelta(days=1)
 
 _OBJECTS = ".objects"
 _LOCKS = ".locks"
-_AT_ONCE_BYTES = 4 << 20
+_AT_ONCE_BYTES = 8 << 20
 """An object up to this length is fetched by one request; a longer one range by range."""
 
 _PUBLISH_SECONDS = 600.0
@@ -267,8 +267,16 @@ class ObjectStorage:
             lease.check()
 
     def _bytes_of(self, key: str, pointer: Pointer) -> bytes:
+        place = _object_key(key, pointer.object)
         with self._told_as_damaged(key, pointer):
-            return self._bucket.get(_object_key(key, pointer.object)).content
+            content = self._bucket.get(place).content
+        found = hashlib.sha256(content).hexdigest()
+        if found != pointer.sha256:
+            raise StorageError(
+                f"{self.url(key)}: expected bytes with SHA-256 {pointer.sha256} in {self.url(place)}, found {found}: "
+                f"remove {self.url(key)}, and a refresh makes it again"
+            )
+        return content
 
     def _range_of(self, key: str, pointer: Pointer, start: int, length: int) -> bytes:
         with self._told_as_damaged(key, pointer):

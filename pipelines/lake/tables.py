@@ -307,7 +307,7 @@ class Lake:
                 raise self._missing(entry, partition) from None
             try:
                 yield pq.ParquetFile(file, page_checksum_verification=True)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 if getattr(error, "errno", None) is not None:
                     raise
                 raise self._damaged(entry, partition, error) from error

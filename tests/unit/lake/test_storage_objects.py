@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 import pytest
 
@@ -167,6 +168,22 @@ def test_a_key_that_points_to_nothing_is_named(s3_lake: str, new_storage: NewSto
     Bucket(s3_lake).delete(f"a/.objects/{name}")
     with pytest.raises(StorageError, match=rf"a/x: expected its bytes in .*/a/\.objects/{name}, found no such object"):
         storage.read("a/x")
+
+
+@pytest.mark.server
+def test_other_bytes_than_those_pointed_to_are_found(s3_lake: str, new_storage: NewStorage) -> None:
+    storage, bucket = new_storage(), Bucket(s3_lake)
+    publish(storage, "a/x", b"content")
+    (name,) = uploaded(s3_lake, "a")
+    bucket.delete(f"a/.objects/{name}")
+    bucket.create(f"a/.objects/{name}", b"c0ntent")
+    expected, found = sha256(b"content").hexdigest(), sha256(b"c0ntent").hexdigest()
+    told = (
+        rf"{s3_lake}/a/x: expected bytes with SHA-256 {expected} in {s3_lake}/a/\.objects/{name}, found {found}: remove"
+    )
+    for read in (storage.read, storage.open):
+        with pytest.raises(StorageError, match=told):
+            read("a/x")
 
 
 @pytest.mark.server

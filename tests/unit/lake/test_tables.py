@@ -14,11 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from pipelines.lake import partitions, ranged_file, storage_objects
+from pipelines.lake import partitions, ranged_file, storage_bucket, storage_objects
 from pipelines.lake.gate import ColumnsError
 from pipelines.lake.manifests import SCHEMA_VERSION, LakeVersionError
-from pipelines.lake.storage import LakeError
+from pipelines.lake.storage import LakeError, StorageError
+from pipelines.lake.storage_bucket import Bucket
 from pipelines.lake.tables import Lake, MissingPartitionError
+from tests.conftest import start_s3_server
 
 ROUND = "training-v5.0"
 MADE = {"inputs": {"a": "1"}, "code_version": "1"}
@@ -161,6 +163,34 @@ def test_a_truncated_partition_is_not_fresh_and_is_named(lake: Lake, sources: So
     assert lake.read("core.sources").height == 1
 
 
+def put_unnoticed(lake: Lake, key: str, content: bytes) -> None:
+    """Put other bytes in place of the only ones that a folder of the lake ever held, as a failing disk would."""
+    place = lake.storage.url(key)
+    if not place.startswith("s3://"):
+        Path(place).write_bytes(content)
+        return
+    location, folder = place.removesuffix(f"/{key}"), key.rpartition("/")[0]
+    bucket = Bucket(location)
+    (kept,) = bucket.list(f"{folder}/.objects")
+    bucket.replace(kept.key, content, kept.version)
+
+
+def test_a_partition_cut_off_in_place_is_named(lake: Lake, sources: Sources) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    key = f"core/sources/{ROUND}.parquet"
+    put_unnoticed(lake, key, lake.storage.read(key)[:-10])
+    with pytest.raises(LakeError, match=f"{lake.storage.url(key)}: .*remove .*a refresh makes it again"):
+        lake.read("core.sources")
+
+
+def test_a_name_that_turned_in_the_footer_is_found(lake: Lake, sources: Sources) -> None:
+    lake.write("core.sources", sources({}), ROUND, **MADE)
+    key = f"core/sources/{ROUND}.parquet"
+    put_unnoticed(lake, key, lake.storage.read(key).replace(b"licence", b"\xecicence"))
+    with pytest.raises(LakeError, match=f"{lake.storage.url(key)}: .*remove .*a refresh makes it again"):
+        lake.read("core.sources")
+
+
 def test_a_lake_of_a_newer_program_is_refused_both_ways(lake: Lake, sources: Sources) -> None:
     lake.write("core.sources", sources({}), ROUND, **MADE)
     key = f"core/sources/{ROUND}.json"
@@ -246,6 +276,45 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "BATCH_BYTES", 2_000)
     monkeypatch.setattr(storage_objects, "_AT_ONCE_BYTES", 1)
     monkeypatch.setattr(ranged_file, "BUFFER_BYTES", 64)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_bit_that_turned_in_a_page_is_found_and_the_partition_is_named(lake: Lake, steps: Steps) -> None:
+    write_steps(lake, steps, 1.0)
+    key = f"core/steps/{ROUND}.parquet"
+    whole, rows = lake.storage.read(key), lake.read("core.steps")
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    unseen, found = list[int](), list[str]()
+    for place in range(4, footer, 97):
+        put_unnoticed(lake, key, whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        try:
+            unseen += [place] if not lake.read("core.steps").equals(rows) else []
+        except LakeError as error:
+            found.append(str(error))
+    assert unseen == []
+    assert len(found) > 10
+    assert [told for told in found if not told.startswith(f"{lake.storage.url(key)}: not a whole Parquet file")] == []
+
+
+@pytest.mark.server
+@pytest.mark.usefixtures("small_batches")
+def test_a_store_that_goes_while_a_partition_is_read_is_named(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_bucket, "_RETRIES", 1)
+    process, server = start_s3_server()
+    with process:
+        try:
+            server.make_bucket("gone")
+            for name, value in server.environment.items():
+                monkeypatch.setenv(name, value)
+            lake = Lake.at("s3://gone/lake")
+            write_steps(lake, steps, 1.0)
+            batches = lake.iter_batches("core.steps", ROUND)
+            assert next(batches).height > 0
+        finally:
+            process.kill()
+    message = rf"s3://gone/lake/core/steps/\.objects/.*: {server.endpoint} cannot be reached, or broke off: .*try again"
+    with pytest.raises(StorageError, match=message):
+        list(batches)
 
 
 @pytest.mark.usefixtures("small_batches")
