@@ -1,17 +1,24 @@
-"""Log events of many logs as columns.
+"""Log events of many logs as columns, and known marks among them as arrays.
 
 Holding events as columns belongs here; which events a table wants, and what they mean, does not.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from pipelines.parsing._log_events import LogMarks
 from pipelines.parsing._log_json import Event, Metadata, StepEvent, as_float
+from pipelines.parsing._log_known import MARK_CODES
+from pipelines.parsing._log_lines import Offsets
+
+Floats = npt.NDArray[np.float64]
 
 # What is held longer has left the processor's cache when it is needed; what is held shorter costs more calls.
 _ROWS_HELD_AS_EVENTS = 256
@@ -22,6 +29,38 @@ LINES_A_LOG = 2**32
 
 ColumnReader = Callable[[list[Any]], list[Any]]
 """Reads one member of each of many values, or of many metadata."""
+
+
+class MarkColumns:
+    """Events of one key in many logs: when they came, and the samples consumed by then."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._places: list[Offsets] = [np.empty(0, np.int64)]
+        self._time_ms: list[Offsets] = [np.empty(0, np.int64)]
+        self._samples_count: list[Floats] = [np.empty(0, np.float64)]
+
+    def add(self, first_log: int, marks: LogMarks) -> None:
+        """Gather the known events with the key in logs of which the first has that number."""
+        chosen = (marks.codes == MARK_CODES[self._key]).nonzero()[0]
+        self._places.append((marks.logs[chosen] + first_log) * LINES_A_LOG + marks.lines[chosen])
+        self._time_ms.append(marks.time_ms[chosen])
+        self._samples_count.append(marks.samples_count[chosen])
+
+    def add_events(self, log: int, events: Mapping[str, Sequence[Event]]) -> None:
+        """Gather those of the log's decoded events that have the key."""
+        found = events.get(self._key)
+        if found:
+            self._places.append(log * LINES_A_LOG + np.array([event.line for event in found], np.int64))
+            self._time_ms.append(np.array([event.time_ms for event in found], np.int64))
+            samples = [event.metadata.samples_count for event in found]
+            self._samples_count.append(np.array([math.nan if count is None else count for count in samples]))
+
+    def in_order(self) -> tuple[Offsets, Offsets, Floats]:
+        """Return place (log times LINES_A_LOG plus line), time and samples (NaN where none) in the order of places."""
+        places = np.concatenate(self._places)
+        order = places.argsort(kind="stable")
+        return places[order], np.concatenate(self._time_ms)[order], np.concatenate(self._samples_count)[order]
 
 
 class EventColumns:

@@ -15,11 +15,12 @@ from pipelines.parsing._event_columns import (
     LINES_A_LOG,
     ColumnReader,
     EventColumns,
+    MarkColumns,
     read_numbers,
     read_samples,
     read_steps,
 )
-from pipelines.parsing._log_events import EventsByKey, Log
+from pipelines.parsing._log_events import EventsByKey, Log, LogMarks
 from pipelines.parsing._log_json import Event, Metadata, NotAnEventError, Statistics, as_float, load_json, storable
 
 # fmt: off
@@ -53,20 +54,22 @@ class EvalTable:
 
     def __init__(self) -> None:
         self._results = EventColumns(_OF_VALUE, _OF_METADATA)
-        self._starts = EventColumns({}, {})
-        self._stops = EventColumns({}, {})
+        self._starts = MarkColumns("eval_start")
+        self._stops = MarkColumns("eval_stop")
+
+    def add_marks(self, first_log: int, marks: LogMarks) -> None:
+        """Gather the known starts and stops of evaluations in logs of which the first has that number."""
+        self._starts.add(first_log, marks)
+        self._stops.add(first_log, marks)
 
     def add(self, number: int, log: Log, events: EventsByKey) -> None:
         """Gather the evaluations of a log."""
         results = events.get("eval_accuracy", [])
         if "eval_error" in events or any(type(event.value) is Statistics for event in results):
             results = _named_results(log, sorted(results + events.get("eval_error", []), key=lambda event: event.line))
-        for columns, found in (
-            (self._starts, events.get("eval_start", [])),
-            (self._stops, events.get("eval_stop", [])),
-            (self._results, results),
-        ):
-            columns.add(number, found, [event.line for event in found])
+        self._results.add(number, results, [event.line for event in results])
+        self._starts.add_events(number, events)
+        self._stops.add_events(number, events)
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.
@@ -76,7 +79,7 @@ class EvalTable:
         Args:
             runs: One row a log, with `benchmark` and `run_stop_line`.
         """
-        results, intervals = _pair(self._results.frame(), self._starts.frame(), self._stops.frame())
+        results, intervals = _pair(self._results.frame(), self._starts, self._stops)
         facts = runs.select("benchmark", "run_stop_line", log=pl.int_range(pl.len()))
         return results, _summarise(results, intervals, facts)
 
@@ -104,20 +107,20 @@ def _metrics_of(text: bytes) -> dict[str, Any]:
     return metrics
 
 
-def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _pair(results: pl.DataFrame, starts: MarkColumns, stops: MarkColumns) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return each result with the interval that encloses it or ended just before it, and all intervals.
 
     An interval is a stop with the last start before it, if no other stop lies between. A result in no interval that
     is closed ends at the next stop, unless a start comes first; logs without starts give the stop alone.
     """
-    start_at, start_ms = _in_order(starts)
-    stop_at, stop_ms = _in_order(stops)
+    start_at, start_ms = _padded(starts)
+    stop_at, stop_ms = _padded(stops)
     start_of_stop = start_at.searchsorted(stop_at) - 1
     begins_log = stop_at // LINES_A_LOG * LINES_A_LOG
     previous_stop_at = np.concatenate([stop_at[:1], stop_at[:-1]])
     has_start = start_at[start_of_stop] > np.maximum(previous_stop_at, begins_log)
 
-    result_at, _ = _in_order(results, is_padded=False)
+    result_at = (results["log"] * LINES_A_LOG + results["line"]).to_numpy()
     begins_log = result_at // LINES_A_LOG * LINES_A_LOG
     start, stop = start_at.searchsorted(result_at) - 1, stop_at.searchsorted(result_at) - 1
     is_open = start_at[start] > np.maximum(stop_at[stop], begins_log)
@@ -143,12 +146,9 @@ def _pair(results: pl.DataFrame, starts: pl.DataFrame, stops: pl.DataFrame) -> t
     return pl.concat([results, known], how="horizontal"), durations
 
 
-def _in_order(events: pl.DataFrame, *, is_padded: bool = True) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return place and time of events, between an event before all logs and one after them if padded."""
-    at = (events["log"] * LINES_A_LOG + events["line"]).to_numpy()
-    ms = events["time_ms"].to_numpy()
-    if not is_padded:
-        return at, ms
+def _padded(marks: MarkColumns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return place and time of events, between an event before all logs and one after them."""
+    at, ms, _ = marks.in_order()
     return np.concatenate([[-1], at, [np.iinfo(np.int64).max]]), np.concatenate([[0], ms, [0]])
 
 

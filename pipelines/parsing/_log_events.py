@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from pipelines.parsing._log_floods import FloodGate
 from pipelines.parsing._log_json import (
     LONGEST_FOR_MSGSPEC,
     REFUSALS,
@@ -24,7 +24,8 @@ from pipelines.parsing._log_json import (
     decode_short,
     decode_short_step,
 )
-from pipelines.parsing._log_lines import Located, Offsets, locate
+from pipelines.parsing._log_known import Codes, Floats, KnownEvents, KnownValue, Marks, nothing_known
+from pipelines.parsing._log_lines import Flags, Located, Offsets, locate
 
 EventsByKey = defaultdict[str, list[Event]]
 
@@ -51,6 +52,35 @@ class Texts:
     ends: list[int]
     lines: list[int]
 
+    @classmethod
+    def by_log(cls, located: Located, lines: Offsets, are_wanted: Flags, bounds: Offsets) -> list[Texts]:
+        """Return the wanted texts of each log.
+
+        Args:
+            located: The texts of all logs.
+            lines: Line number of each text.
+            are_wanted: Which of the texts are wanted.
+            bounds: Place of the first text of each log, and the number of texts.
+        """
+        places = are_wanted.nonzero()[0]
+        starts, ends, numbers = located.starts[places].tolist(), located.ends[places].tolist(), lines[places].tolist()
+        within = places.searchsorted(bounds).tolist()
+        return [cls(starts[first:end], ends[first:end], numbers[first:end]) for first, end in pairwise(within)]
+
+
+@dataclass(frozen=True, slots=True)
+class LogMarks:
+    """Known events of the keys in `MARK_CODES` in several logs, in their order, as arrays."""
+
+    codes: Codes
+    logs: Offsets
+    """Which of the logs, from 0."""
+    lines: Offsets
+    """Line numbers in that log, from 1."""
+    time_ms: Offsets
+    samples_count: Floats
+    """NaN where an event names none."""
+
 
 @dataclass(slots=True)
 class Log:
@@ -65,13 +95,27 @@ class Log:
     """Whether no text is longer than `LONGEST_FOR_MSGSPEC`."""
     line_count: int
     event_count: int
-    """Lines with an event, broken and repeated ones included."""
-    repeated_init_start_ms: int | None
-    """Earliest of the init_start events that are left out as repeated ones."""
-    broken: list[BrokenEvent]
+    """Lines with an event, broken and known ones included."""
+    known_values: list[KnownValue]
+    """Of known events of which the value is read."""
+    known_value_lines: Offsets
+    broken: list[BrokenEvent] = field(default_factory=list)
     """Texts that turned out to be no events, so far."""
-    unread: list[tuple[int, list[str]]]
+    unread: list[tuple[int, list[str]]] = field(default_factory=list)
     """Lines of events with members whose value could not be read, so far."""
+
+    def last_values(self, events: Mapping[str, Sequence[Event]]) -> dict[str, Any]:
+        """Return the last value of each key, of known events and of the `events` that were decoded."""
+        values = dict(self.known_values)
+        for key, found in events.items():
+            if key not in values or self._line_of_known(key) < found[-1].line:
+                values[key] = found[-1].value
+        return values
+
+    def _line_of_known(self, key: str) -> int:
+        """Return the line of the last known event with that key."""
+        lines: list[int] = self.known_value_lines.tolist()
+        return max(line for line, (known, _) in zip(lines, self.known_values, strict=True) if known == key)
 
     def step_events(self) -> Iterator[tuple[list[StepEvent], list[int]]]:
         """Decode statistics of training steps and yield them with their lines, some at once.
@@ -135,13 +179,25 @@ class Log:
         return events, kept
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Logs that were read together, and the known marks in them."""
+
+    logs: list[Log]
+    marks: LogMarks
+
+
 class LogReader:
     """Reads logs; what it learns of repeated events in some speeds up others."""
 
-    def __init__(self) -> None:
-        self._gate = FloodGate(_key_of)
+    def __init__(self, in_full: Collection[str] | None = None, by_value: Collection[str] = ()) -> None:
+        """Take the keys of events that are needed as a whole, and of those of which the last value will do.
 
-    def read(self, contents: Sequence[bytes]) -> list[Log]:
+        Of other keys than these and `MARKS` nothing is needed; without `in_full` every event is needed as a whole.
+        """
+        self._known = None if in_full is None else KnownEvents(_decoded_wholly, in_full, by_value)
+
+    def read(self, contents: Sequence[bytes]) -> Reading:
         """Return the logs; nothing in `contents` raises.
 
         Lines end at a newline. As in the official reader a carriage return ends an event too, and of two tokens on a
@@ -156,14 +212,15 @@ class LogReader:
         first_lines = newlines.before(begins[:-1])
         line_counts = newlines.before(begins[1:] - 1) - first_lines
         line_counts += [bool(log) and not log.endswith(b"\n") for log in contents]
-        event_counts = np.diff(located.starts.searchsorted(begins))
+        bounds = located.starts.searchsorted(begins)
+        lines = located.lines - np.repeat(first_lines - 1, np.diff(bounds))
 
-        flood = self._gate.part(content, located)
-        init_start_ms = _earliest(flood.init_start_ms, located.starts[flood.init_starts], begins)
-        step_texts = _texts_by_log(located.only(flood.is_statistics), begins, first_lines)
-        other_texts = _texts_by_log(located.only(~(flood.is_repeated | flood.is_statistics)), begins, first_lines)
+        parted = self._known.part(content, located) if self._known else nothing_known(located)
+        other_texts = Texts.by_log(located, lines, ~(parted.is_known | parted.is_statistics), bounds)
+        step_texts = Texts.by_log(located, lines, parted.is_statistics, bounds)
+        value_lines = lines[parted.value_places]
         are_short = int((located.ends - located.starts).max(initial=0)) <= LONGEST_FOR_MSGSPEC
-        return [
+        logs = [
             Log(
                 content=content,
                 step_texts=steps,
@@ -171,27 +228,24 @@ class LogReader:
                 are_short=are_short,
                 line_count=line_count,
                 event_count=event_count,
-                repeated_init_start_ms=earliest,
-                broken=[],
-                unread=[],
+                known_values=parted.values[first_value:end_value],
+                known_value_lines=value_lines[first_value:end_value],
             )
-            for steps, others, line_count, event_count, earliest in zip(
-                step_texts, other_texts, line_counts.tolist(), event_counts.tolist(), init_start_ms, strict=True
+            for steps, others, line_count, event_count, (first_value, end_value) in zip(
+                step_texts,
+                other_texts,
+                line_counts.tolist(),
+                np.diff(bounds).tolist(),
+                pairwise(parted.value_places.searchsorted(bounds).tolist()),
+                strict=True,
             )
         ]
+        return Reading(logs, _marks_of_logs(parted.marks, lines, bounds))
 
 
-def _texts_by_log(located: Located, begins: Offsets, first_lines: Offsets) -> list[Texts]:
-    bounds = located.starts.searchsorted(begins)
-    lines = (located.lines - np.repeat(first_lines - 1, np.diff(bounds))).tolist()
-    starts, ends = located.starts.tolist(), located.ends.tolist()
-    return [Texts(starts[first:end], ends[first:end], lines[first:end]) for first, end in pairwise(bounds.tolist())]
-
-
-def _earliest(times_ms: Offsets, starts: Offsets, begins: Offsets) -> list[int | None]:
-    """Return the earliest of the times in each log, None where it has none."""
-    bounds = starts.searchsorted(begins).tolist()
-    return [int(times_ms[first:end].min()) if end > first else None for first, end in pairwise(bounds)]
+def _marks_of_logs(marks: Marks, lines: Offsets, bounds: Offsets) -> LogMarks:
+    logs = bounds.searchsorted(marks.places, "right") - 1
+    return LogMarks(marks.codes, logs, lines[marks.places], marks.time_ms, marks.samples_count)
 
 
 def _decoded(texts: list[bytes]) -> list[StepEvent] | None:
@@ -202,8 +256,10 @@ def _decoded(texts: list[bytes]) -> list[StepEvent] | None:
         return None
 
 
-def _key_of(text: bytes) -> str | None:
+def _decoded_wholly(text: bytes) -> Event | None:
+    """Return the event that a text is, None where it is none or has members that cannot be read."""
     try:
-        return decode(text)[0].key
+        event, unread = decode(text)
     except NotAnEventError:
         return None
+    return None if unread else event

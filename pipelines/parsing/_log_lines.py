@@ -5,7 +5,9 @@ Finding lines and tokens belongs here; reading what a text says does not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,10 @@ TOKEN = b":::MLLOG "
 
 Offsets = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+Numbers = TypeVar("Numbers", npt.NDArray[np.uint8], npt.NDArray[np.uint16])
+Flags = npt.NDArray[np.bool_]
 
+_BLOCK_BYTES = 2**18
 _NEWLINE, _CARRIAGE_RETURN = b"\n\r"
 _TWO_COLONS = np.frombuffer(TOKEN, np.uint16, 1)[0]
 
@@ -26,24 +31,28 @@ class Newlines:
     Most groups of eight hold no newline, nearly all others hold one.
     """
 
-    def __init__(self, characters: npt.NDArray[np.uint8]) -> None:
-        size = len(characters)
-        is_newline = np.empty(size // 8 * 8 + 8, np.bool_)
-        np.equal(characters, _NEWLINE, out=is_newline[:size])
-        is_newline[size:] = False
+    def __init__(self, content: bytes) -> None:
+        whole_size = len(content) // 8 * 8
+        characters = np.frombuffer(content, np.uint8, whole_size)
         # The last line may end with the content.
-        is_newline[size] = True
-        self._groups = is_newline.view(np.uint64)
-        self._places = (self._groups != 0).nonzero()[0]
-        self._marks = self._groups[self._places]
+        ending = np.frombuffer((content[whole_size:] + b"\n").ljust(8, b"\0"), np.uint8)
+        places, marks = [], []
+        for begin, block in (*_blocks(characters), (whole_size, ending)):
+            groups = (block == _NEWLINE).view(np.uint64)
+            found = (groups != 0).nonzero()[0]
+            places.append(found + begin // 8)
+            marks.append(groups[found])
+        self._places, self._marks = np.concatenate(places), np.concatenate(marks)
         self._are_single = not (self._marks & (self._marks - np.uint64(1))).any()
         self._before = np.concatenate([[0], np.bitwise_count(self._marks).cumsum(dtype=np.int64)])
 
     def before(self, offsets: Offsets) -> Offsets:
         """Return how many newlines stand before each offset."""
         groups, within = offsets >> 3, (offsets & 7).astype(np.uint64)
-        earlier = self._groups[groups] & ((np.uint64(1) << 8 * within) - np.uint64(1))
-        counts: Offsets = self._before[self._places.searchsorted(groups)] + np.bitwise_count(earlier)
+        nearest = self._places.searchsorted(groups)
+        earlier = self._marks[nearest] & ((np.uint64(1) << 8 * within) - np.uint64(1))
+        within_group = np.where(self._places[nearest] == groups, np.bitwise_count(earlier), 0)
+        counts: Offsets = self._before[nearest] + within_group
         return counts
 
     def around(self, offsets: Offsets) -> tuple[Offsets, Offsets]:
@@ -65,7 +74,7 @@ class Located:
     lines: Offsets
     """Number of newlines before each text."""
 
-    def only(self, is_wanted: npt.NDArray[np.bool_]) -> Located:
+    def only(self, is_wanted: Flags) -> Located:
         """Return the texts that are wanted."""
         return Located(self.starts[is_wanted], self.ends[is_wanted], self.lines[is_wanted])
 
@@ -75,11 +84,11 @@ def locate(content: bytes) -> tuple[Located, Newlines]:
 
     Of several tokens on one line the last one counts.
     """
-    characters = np.frombuffer(content, np.uint8)
-    newlines = Newlines(characters)
+    newlines = Newlines(content)
     starts = _tokens(content) + len(TOKEN)
     lines, ends = newlines.around(starts)
     if b"\r" in content:
+        characters = np.frombuffer(content, np.uint8)
         returns = np.append((characters == _CARRIAGE_RETURN).nonzero()[0], len(content))
         ends = np.minimum(ends, returns[returns.searchsorted(starts)])
     located = Located(starts, ends, lines)
@@ -104,15 +113,16 @@ def words_by_row(content: bytes, offsets: Offsets, count: int) -> Words:
     return words
 
 
-def are_alike(content: bytes, offsets: Offsets, size: int) -> bool:
-    """Return whether the same `size` bytes, a multiple of eight, stand at every offset; all lie within the content."""
-    words = words_by_row(content, offsets, size // 8).ravel()
-    return bool((words[size // 8 :] == words[: -size // 8]).all())
-
-
 def word(letters: bytes) -> np.uint64:
     """Return up to eight letters as they read in `words_at`."""
     return np.uint64(int.from_bytes(letters, "little"))
+
+
+def _blocks(array: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """Yield blocks that stay in the processor's cache, each with the offset of its first byte."""
+    length = _BLOCK_BYTES // array.itemsize
+    for first in range(0, len(array), length):
+        yield first * array.itemsize, array[first : first + length]
 
 
 def _tokens(content: bytes) -> Offsets:
@@ -121,7 +131,9 @@ def _tokens(content: bytes) -> Offsets:
     Of the three colons that a token begins with two stand at an even offset, so comparing pairs of bytes finds them:
     the first two or the last two. This takes half the time of a substring search.
     """
-    pairs = (np.frombuffer(content, np.uint16, len(content) // 2) == _TWO_COLONS).nonzero()[0] * 2
+    in_pairs = np.frombuffer(content, np.uint16, len(content) // 2)
+    found = [(block == _TWO_COLONS).nonzero()[0] * 2 + begin for begin, block in _blocks(in_pairs)]
+    pairs = np.concatenate([np.empty(0, np.int64), *found])
     is_inside = (pairs > 0) & (pairs + 15 <= len(content))
     inside = pairs[is_inside]
     if not len(inside):

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
-from pipelines.parsing._log_events import EventsByKey, Log
+from pipelines.parsing._event_columns import LINES_A_LOG, MarkColumns
+from pipelines.parsing._log_events import EventsByKey, Log, LogMarks
 from pipelines.parsing._log_json import LARGEST_INTEGER, Event, as_number, quoted
 from pipelines.parsing.layout import Placed, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile
@@ -37,7 +39,6 @@ _OF_THE_LOG = (
     "run_stop_ms",
     "run_stop_line",
     "status",
-    "init_start_ms",
     "init_stop_ms",
     "init_stop_line",
     "stated_step_count",
@@ -72,6 +73,8 @@ _COUNTS_FROM_ONE = {
 _NUMBERS = {"target_quality": "target_accuracy"}
 _NUMBERS_FROM_ZERO = {"gradient_accumulation_steps": "gradient_accumulation_steps"}
 _SETTINGS = _TEXTS | _COUNTS | _COUNTS_FROM_ONE | _NUMBERS | _NUMBERS_FROM_ZERO
+SETTINGS = frozenset(_SETTINGS.values())
+"""Keys of the settings that are read."""
 
 
 class RunTable:
@@ -85,12 +88,18 @@ class RunTable:
         self._logs: list[tuple[Any, ...]] = []
         self._settings: dict[str, list[Any]] = {column: [] for column in _SETTINGS}
         self._keyed = [(key, self._settings[column]) for column, key in _SETTINGS.items()]
+        self._init_starts = MarkColumns("init_start")
+
+    def add_marks(self, first_log: int, marks: LogMarks) -> None:
+        """Gather the known starts of initialisation in logs of which the first has that number."""
+        self._init_starts.add(first_log, marks)
 
     def add(self, file: PublishedFile, placed: Placed, log: Log, events: EventsByKey) -> None:
         """Gather one log."""
+        self._init_starts.add_events(len(self._logs), events)
+        last_values = log.last_values(events)
         for key, values in self._keyed:
-            found = events.get(key)
-            values.append(found[-1].value if found else None)
+            values.append(last_values.get(key))
         batch = _whole(self._settings["global_batch_size"][-1])
         result = result_id(file.round, placed)
         broken = log.broken
@@ -110,7 +119,7 @@ class RunTable:
                 log.event_count,
                 len(broken),
                 broken[0].line if broken else None,
-                *_times(log, events),
+                *_times(events),
                 _stated_step_count(events, batch),
             )
         )
@@ -128,11 +137,18 @@ class RunTable:
         for names, read, expected, dtype in _READERS:
             for name in names:
                 columns[name] = pl.Series(name, self._read(name, read, expected), dtype)
+        columns["init_start_ms"] = self._earliest_init_starts()
         runs = pl.DataFrame(columns).with_columns(
             precision=pl.coalesce("linear_precision", "linear_precision_short", "precision", "precision_mode")
         )
         self._report_runs(runs)
         return runs
+
+    def _earliest_init_starts(self) -> pl.Series:
+        places, time_ms, _ = self._init_starts.in_order()
+        logs, firsts = np.unique(places // LINES_A_LOG, return_index=True)
+        earliest = np.minimum.reduceat(time_ms, firsts) if len(firsts) else time_ms
+        return pl.Series([None], dtype=pl.Int64).new_from_index(0, len(self._logs)).scatter(logs, earliest)
 
     def _read(self, column: str, read: Callable[[Any], Any], expected: str) -> list[Any]:
         values = self._settings[column]
@@ -216,13 +232,10 @@ class RunTable:
         )
 
 
-def _times(log: Log, events: EventsByKey) -> tuple[Any, ...]:
+def _times(events: EventsByKey) -> tuple[Any, ...]:
     """Return run_start, run_stop, status and initialisation, in the order of the columns."""
     starts, stops = events.get("run_start", []), events.get("run_stop", [])
     start, stop = starts[0] if starts else None, stops[0] if stops else None
-    init_starts = [event.time_ms for event in events.get("init_start", ())]
-    if log.repeated_init_start_ms is not None:
-        init_starts.append(log.repeated_init_start_ms)
     init_stop: Event | None = max(events.get("init_stop", ()), key=lambda event: event.time_ms, default=None)
     return (
         len(starts),
@@ -232,7 +245,6 @@ def _times(log: Log, events: EventsByKey) -> tuple[Any, ...]:
         None if stop is None else stop.time_ms,
         None if stop is None else stop.line,
         None if stop is None else stop.metadata.status,
-        min(init_starts, default=None),
         None if init_stop is None else init_stop.time_ms,
         None if init_stop is None else init_stop.line,
     )

@@ -6,12 +6,14 @@ Choosing which times count belongs here; reading them is done in `_log_steps`, p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import fmean, median
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from pipelines.parsing._log_json import Event
+from pipelines.parsing._event_columns import LINES_A_LOG
 
 POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
 """Rounds whose step times have been published over every record of a log but the first three.
@@ -37,17 +39,40 @@ STEP_TIMES = {
 """Names of the time of a step, in the order in which they are looked for."""
 
 PACE = {"block_median_seconds": pl.Float64, "block_mean_seconds": pl.Float64, "block_settling_count": pl.Int64}
-Pace = tuple[float | None, float | None, int | None]
-"""Median and mean of the seconds of a sample over blocks, and the blocks left out before."""
+_Pace = tuple[float | None, float | None, int | None]
+_Marks = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]
+"""Place (log times LINES_A_LOG plus line), time and samples consumed (NaN where not named) of each mark, in order."""
 
 
-def pace(starts: Sequence[Event], stops: Sequence[Event]) -> Pace:
-    """Return the pace of blocks, of Nones where they do not say how many samples were consumed before and after."""
-    paces = []
-    for start, stop in zip(starts, stops, strict=False):
-        before, after = start.metadata.samples_count, stop.metadata.samples_count
-        if before is not None and after is not None and after > before >= 0 and stop.time_ms > start.time_ms:
-            paces.append((stop.time_ms - start.time_ms) / 1000 / (after - before))
+def block_paces(starts: _Marks, stops: _Marks, is_pooled: Sequence[bool]) -> tuple[list[int], list[_Pace]]:
+    """Return of each log the number of its blocks, and their pace.
+
+    The pace is median and mean of the seconds of a sample over blocks, and the blocks left out before; Nones where
+    they do not say how many samples were consumed before and after, and in rounds whose times are pooled.
+    """
+    begins = np.arange(len(is_pooled) + 1) * LINES_A_LOG
+    start_bounds, stop_bounds = starts[0].searchsorted(begins).tolist(), stops[0].searchsorted(begins).tolist()
+    nothing: _Pace = (None, None, None)
+    paces = [
+        nothing if is_left_out else _pace(_part(starts, start_part), _part(stops, stop_part))
+        for is_left_out, start_part, stop_part in zip(
+            is_pooled, pairwise(start_bounds), pairwise(stop_bounds), strict=True
+        )
+    ]
+    return [end - first for first, end in pairwise(stop_bounds)], paces
+
+
+def _part(marks: _Marks, bounds: tuple[int, int]) -> list[tuple[int, float]]:
+    part = slice(*bounds)
+    return list(zip(marks[1][part].tolist(), marks[2][part].tolist(), strict=True))
+
+
+def _pace(starts: list[tuple[int, float]], stops: list[tuple[int, float]]) -> _Pace:
+    paces = [
+        (stop_ms - start_ms) / 1000 / (after - before)
+        for (start_ms, before), (stop_ms, after) in zip(starts, stops, strict=False)
+        if after > before >= 0 and stop_ms > start_ms
+    ]
     settling = int(len(paces) > 2)
     return (median(paces[settling:]), fmean(paces[settling:]), settling) if paces else (None, None, None)
 

@@ -5,7 +5,6 @@ Reading training statistics belongs here; the step time of a run is taken from t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import compress
 
 import polars as pl
@@ -14,17 +13,18 @@ from pipelines.parsing._event_columns import (
     LINES_A_LOG,
     ColumnReader,
     EventColumns,
+    MarkColumns,
     read_numbers,
     read_samples,
     read_steps,
 )
-from pipelines.parsing._log_events import EventsByKey
+from pipelines.parsing._log_events import EventsByKey, LogMarks
 from pipelines.parsing._log_json import Event, Statistics, StepEvent
-from pipelines.parsing._log_step_times import PACE, POOLED_ROUNDS, STEP_TIMES, Pace, pace, summarise
+from pipelines.parsing._log_step_times import PACE, POOLED_ROUNDS, STEP_TIMES, block_paces, summarise
 
 TRACKED = "tracked_stats"
 """Key of events whose value is a dictionary of statistics."""
-_SCALARS = ("train_loss", "throughput")
+SCALARS = ("train_loss", "throughput")
 """Keys of events whose value is the statistic itself."""
 
 # Written out, a list of one member costs half of what a reader by name does.
@@ -57,9 +57,14 @@ class StepTable:
     def __init__(self) -> None:
         self._columns = EventColumns(_OF_VALUE, _OF_METADATA)
         self._step_columns = EventColumns(_OF_STEP_VALUE, _OF_STEP_METADATA)
-        self._scalar_columns = {key: EventColumns({key: read_numbers}, _OF_METADATA) for key in _SCALARS}
-        self._block_counts: list[int] = []
-        self._block_paces: list[Pace] = []
+        self._scalar_columns = {key: EventColumns({key: read_numbers}, _OF_METADATA) for key in SCALARS}
+        self._block_starts = MarkColumns("block_start")
+        self._block_stops = MarkColumns("block_stop")
+
+    def add_marks(self, first_log: int, marks: LogMarks) -> None:
+        """Gather the known begins and ends of blocks of steps in logs of which the first has that number."""
+        self._block_starts.add(first_log, marks)
+        self._block_stops.add(first_log, marks)
 
     def add_steps(self, log: int, events: list[StepEvent], lines: list[int]) -> None:
         """Gather the training statistics among such events of a log."""
@@ -85,11 +90,10 @@ class StepTable:
                 if len(scalars) < len(found):
                     self.add(log, found)
 
-    def end_log(self, round_name: str, block_starts: Sequence[Event], block_stops: Sequence[Event]) -> None:
-        """Note the blocks of steps that the log has."""
-        self._block_counts.append(len(block_stops))
-        is_pooled = round_name in POOLED_ROUNDS
-        self._block_paces.append((None, None, None) if is_pooled else pace(block_starts, block_stops))
+    def add_blocks(self, log: int, events: EventsByKey) -> None:
+        """Gather those begins and ends of blocks of steps in the log that were not known."""
+        self._block_starts.add_events(log, events)
+        self._block_stops.add_events(log, events)
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.
@@ -97,13 +101,17 @@ class StepTable:
         Args:
             runs: One row a log, with `round`, `global_batch_size` and `run_stop_line`.
         """
+        is_pooled = runs["round"].is_in(POOLED_ROUNDS)
+        block_counts, paces = block_paces(
+            self._block_starts.in_order(), self._block_stops.in_order(), is_pooled.to_list()
+        )
         facts = runs.select(
             log=pl.int_range(pl.len()),
             global_batch="global_batch_size",
-            block_count=pl.Series(self._block_counts, dtype=pl.Int64),
-            is_pooled=pl.col("round").is_in(POOLED_ROUNDS),
+            block_count=pl.Series(block_counts, dtype=pl.Int64),
+            is_pooled=is_pooled,
             run_stop_line="run_stop_line",
-        ).hstack(pl.DataFrame(self._block_paces, schema=PACE, orient="row"))
+        ).hstack(pl.DataFrame(paces, schema=PACE, orient="row"))
         columns = (self._step_columns, self._columns, *self._scalar_columns.values())
         steps = pl.concat([_statistics(gathered.frame()) for gathered in columns]).sort("place")
         steps = steps.drop("place")

@@ -13,15 +13,19 @@ import polars as pl
 from pipelines.parsing._log_evals import EvalTable
 from pipelines.parsing._log_events import EventsByKey, LogReader
 from pipelines.parsing._log_json import Event
-from pipelines.parsing._log_runs import IDENTITY, RunTable
-from pipelines.parsing._log_steps import TRACKED, StepTable
+from pipelines.parsing._log_runs import IDENTITY, SETTINGS, RunTable
+from pipelines.parsing._log_steps import SCALARS, TRACKED, StepTable
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import Evals, Runs, Steps
 
 DEFAULT_BATCH_BYTES = 256_000_000
-_BYTES_READ_TOGETHER = 1_000_000
+_BYTES_READ_TOGETHER = 2_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
+
+
+_READ_IN_FULL = frozenset({TRACKED, *SCALARS, "eval_accuracy", "eval_error", "run_start", "run_stop", "init_stop"})
+"""Keys of events of which more is read than when they came or what the last of them says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class _Batch:
         self._log_count = 0
         self._waiting: list[tuple[PublishedFile, Placed]] = []
         self._waiting_bytes = 0
-        self._reader = LogReader()
+        self._reader = LogReader(_READ_IN_FULL, SETTINGS)
         self._runs = RunTable()
         self._evals = EvalTable()
         self._steps = StepTable()
@@ -96,8 +100,11 @@ class _Batch:
             self._read()
 
     def _read(self) -> None:
-        logs = self._reader.read([file.content for file, _ in self._waiting])
-        for (file, placed), log in zip(self._waiting, logs, strict=True):
+        reading = self._reader.read([file.content for file, _ in self._waiting])
+        self._runs.add_marks(self._log_count, reading.marks)
+        self._evals.add_marks(self._log_count, reading.marks)
+        self._steps.add_marks(self._log_count, reading.marks)
+        for (file, placed), log in zip(self._waiting, reading.logs, strict=True):
             events = EventsByKey(list)
             for steps, lines in log.step_events():
                 self._steps.add_steps(self._log_count, steps, lines)
@@ -110,7 +117,7 @@ class _Batch:
             self._steps.add_scalars(self._log_count, events)
             self._runs.add(file, placed, log, events)
             self._evals.add(self._log_count, log, events)
-            self._steps.end_log(file.round, events.get("block_start", []), events.get("block_stop", []))
+            self._steps.add_blocks(self._log_count, events)
             self._log_count += 1
         self._waiting, self._waiting_bytes = [], 0
 

@@ -14,7 +14,7 @@ _LINES = st.lists(st.sampled_from([b"\n", b"\r", b":", b"::", b":::MLLOG ", b"::
 
 @given(_CONTENTS)
 def test_newlines_before_an_offset_and_after_it(content: bytes) -> None:
-    newlines = Newlines(np.frombuffer(content, np.uint8))
+    newlines = Newlines(content)
     offsets = list(range(len(content) + 1))
     assert newlines.before(np.array(offsets)).tolist() == [content[:offset].count(b"\n") for offset in offsets]
     in_a_line = [offset for offset in offsets if b"\n" not in content[max(0, offset - 7) : offset]]
