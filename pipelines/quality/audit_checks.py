@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.quality.expectations.built_in import built_in
+from pipelines.quality.expectations.built_in import above_zero, at_least, between, more_than, none_of, one_of
 from pipelines.quality.expectations.products import expect_product
 from pipelines.quality.expectations.ratios import expect_ratio
 from pipelines.quality.outcomes import Check
@@ -24,7 +24,7 @@ _NAMES = (
         table="mart.name_counts",
         severity="warning",
         meaning="a count in a system's name is that of its accelerators or nodes, as the form of the words says",
-        expectation=built_in("ExpectColumnValuesToBeInSet", column="verdict", value_set=list(NOTHING_WRONG)),
+        expectation=one_of("verdict", NOTHING_WRONG),
         shown=(*_SYSTEM, "stated_in", "words", "stated_count", "expected_count", "verdict", "explanation"),
         rows_are_findings=True,
     ),
@@ -36,11 +36,7 @@ _DESCRIPTIONS = (
         table="mart.description_audit",
         severity="warning",
         meaning="the memory that a description states can be that of its accelerator",
-        expectation=built_in(
-            "ExpectColumnValuesToBeInSet",
-            column="memory_verdict",
-            value_set=[verdict for verdict in MEMORY_VERDICTS if verdict in NOTHING_WRONG],
-        ),
+        expectation=one_of("memory_verdict", (verdict for verdict in MEMORY_VERDICTS if verdict in NOTHING_WRONG)),
         shown=(
             *_SYSTEM,
             "accelerator",
@@ -57,11 +53,7 @@ _DESCRIPTIONS = (
         table="mart.description_audit",
         severity="warning",
         meaning="the generation and rate of the link that a description states can be those of its accelerator",
-        expectation=built_in(
-            "ExpectColumnValuesToBeInSet",
-            column="link_verdict",
-            value_set=[verdict for verdict in LINK_VERDICTS if verdict in NOTHING_WRONG],
-        ),
+        expectation=one_of("link_verdict", (verdict for verdict in LINK_VERDICTS if verdict in NOTHING_WRONG)),
         shown=(
             *_SYSTEM,
             "accelerator",
@@ -78,13 +70,7 @@ _DESCRIPTIONS = (
         table="core.systems",
         severity="warning",
         meaning=f"a network port has at most {FASTEST_PORT_GIGABITS_PER_SECOND:,.0f} Gb/s; above are bits for bytes",
-        expectation=built_in(
-            "ExpectColumnValuesToBeBetween",
-            column="nic_gigabits_per_second",
-            min_value=0,
-            strict_min=True,
-            max_value=FASTEST_PORT_GIGABITS_PER_SECOND,
-        ),
+        expectation=above_zero("nic_gigabits_per_second", FASTEST_PORT_GIGABITS_PER_SECOND),
         shown=(*_SYSTEM, "host_networking_text", "nic_text", "nic_count_per_node", "nic_gigabits_per_second"),
     ),
 )
@@ -137,9 +123,7 @@ _SCORES = (
         table="mart.comparability",
         severity="warning",
         meaning="the same logs have the same score wherever they are published",
-        expectation=built_in(
-            "ExpectColumnValuesToBeBetween", column="same_log_score_ratio", min_value=1 - 1e-9, max_value=1 + 1e-9
-        ),
+        expectation=between("same_log_score_ratio", 1 - 1e-9, 1 + 1e-9),
         shown=(
             "benchmark",
             "group_a",
@@ -156,13 +140,7 @@ _SCORES = (
         table="mart.reconciled_runs",
         severity="warning",
         meaning="no run computes faster than its part can at its precision, dense: 0 < utilisation <= 1",
-        expectation=built_in(
-            "ExpectColumnValuesToBeBetween",
-            column="model_flops_utilisation",
-            min_value=0,
-            strict_min=True,
-            max_value=1,
-        ),
+        expectation=above_zero("model_flops_utilisation", 1),
         shown=(
             "result_id",
             "accelerator",
@@ -180,13 +158,7 @@ _FACTS = (
         table="mart.accelerators",
         severity="warning",
         meaning="the dense rate at 8 bits is at least that at 16; a sparse figure at 16 bits breaks this",
-        expectation=built_in(
-            "ExpectColumnPairValuesAToBeGreaterThanB",
-            column_A="fp8_dense_teraflops",
-            column_B="bf16_dense_teraflops",
-            or_equal=True,
-            ignore_row_if="either_value_is_missing",
-        ),
+        expectation=at_least("fp8_dense_teraflops", "bf16_dense_teraflops"),
         shown=("accelerator", "bf16_dense_teraflops", "fp8_dense_teraflops", "fp4_dense_teraflops"),
     ),
     Check(
@@ -194,12 +166,7 @@ _FACTS = (
         table="mart.accelerators",
         severity="warning",
         meaning="the BF16 rate is that of the matrix engine, above the FP32 rate of the vector engine",
-        expectation=built_in(
-            "ExpectColumnPairValuesAToBeGreaterThanB",
-            column_A="bf16_dense_teraflops",
-            column_B="fp32_vector_teraflops",
-            ignore_row_if="either_value_is_missing",
-        ),
+        expectation=more_than("bf16_dense_teraflops", "fp32_vector_teraflops"),
         shown=("accelerator", "fp32_vector_teraflops", "tf32_dense_teraflops", "bf16_dense_teraflops"),
     ),
     Check(
@@ -207,7 +174,7 @@ _FACTS = (
         table="mart.fact_conflicts",
         severity="warning",
         meaning="where two sources differ a known reading gives the other figure: density, direction, dies, unit",
-        expectation=built_in("ExpectColumnValuesToNotBeInSet", column="explained_by", value_set=["unexplained"]),
+        expectation=none_of("explained_by", "unexplained"),
         shown=("subject", "metric", "source", "value", "resolved_source", "resolved_value", "ratio"),
         rows_are_findings=True,
     ),

@@ -7,7 +7,7 @@ Severity error: our own arithmetic cannot give this, so nothing may be published
 from __future__ import annotations
 
 from pipelines.quality.audit_checks import AUDIT_CHECKS
-from pipelines.quality.expectations.built_in import built_in
+from pipelines.quality.expectations.built_in import above_zero, at_least, between, none_of, not_null
 from pipelines.quality.expectations.whole_racks import expect_whole_racks
 from pipelines.quality.outcomes import Check
 
@@ -46,7 +46,7 @@ _RACKS = (
         table="mart.rack_audit",
         severity="warning",
         meaning="no submitter's rack count contradicts the accelerators",
-        expectation=built_in("ExpectColumnValuesToNotBeInSet", column="verdict", value_set=["contradicted"]),
+        expectation=none_of("verdict", "contradicted"),
         shown=_RACK_COLUMNS,
         rows_are_findings=True,
     ),
@@ -55,9 +55,7 @@ _RACKS = (
         table="mart.rack_audit",
         severity="warning",
         meaning="the stated racks have at least as many slots as there are accelerators",
-        expectation=built_in(
-            "ExpectColumnValuesToBeBetween", column="fill_fraction", min_value=0, max_value=1, strict_min=True
-        ),
+        expectation=above_zero("fill_fraction", 1),
         shown=(*_RACK_COLUMNS, "fill_fraction"),
         rows_are_findings=True,
     ),
@@ -71,13 +69,7 @@ _RESULTS = (
         table="mart.results",
         severity="error",
         meaning=f"a score is above 0 and at most {LARGEST_CREDIBLE_MINUTES:,.0f} minutes",
-        expectation=built_in(
-            "ExpectColumnValuesToBeBetween",
-            column="score_minutes",
-            min_value=0,
-            strict_min=True,
-            max_value=LARGEST_CREDIBLE_MINUTES,
-        ),
+        expectation=above_zero("score_minutes", LARGEST_CREDIBLE_MINUTES),
         shown=_RESULT_COLUMNS,
     ),
     Check(
@@ -85,13 +77,7 @@ _RESULTS = (
         table="mart.results",
         severity="warning",
         meaning="a score is never below the clock time that it was made from",
-        expectation=built_in(
-            "ExpectColumnPairValuesAToBeGreaterThanB",
-            column_A="score_minutes",
-            column_B="raw_minutes",
-            or_equal=True,
-            ignore_row_if="either_value_is_missing",
-        ),
+        expectation=at_least("score_minutes", "raw_minutes"),
         shown=_RESULT_COLUMNS,
     ),
     Check(
@@ -99,12 +85,7 @@ _RESULTS = (
         table="mart.results",
         severity="warning",
         meaning=f"a convergence factor lies between 1 and {LARGEST_CREDIBLE_RCP_FACTOR}",
-        expectation=built_in(
-            "ExpectColumnValuesToBeBetween",
-            column="rcp_factor",
-            min_value=1,
-            max_value=LARGEST_CREDIBLE_RCP_FACTOR,
-        ),
+        expectation=between("rcp_factor", 1, LARGEST_CREDIBLE_RCP_FACTOR),
         shown=(*_RESULT_COLUMNS, "rcp_factor_path"),
     ),
     Check(
@@ -112,13 +93,7 @@ _RESULTS = (
         table="mart.results",
         severity="error",
         meaning="no result counts more runs than it has",
-        expectation=built_in(
-            "ExpectColumnPairValuesAToBeGreaterThanB",
-            column_A="run_count",
-            column_B="counted_run_count",
-            or_equal=True,
-            ignore_row_if="either_value_is_missing",
-        ),
+        expectation=at_least("run_count", "counted_run_count"),
         shown=("result_id", "run_count", "counted_run_count"),
     ),
     Check(
@@ -126,7 +101,7 @@ _RESULTS = (
         table="mart.results",
         severity="warning",
         meaning="the system of each result states how many accelerators it has",
-        expectation=built_in("ExpectColumnValuesToNotBeNull", column="accelerator_count"),
+        expectation=not_null("accelerator_count"),
         shown=("result_id", "system_name", "accelerator_text"),
     ),
 )
@@ -137,9 +112,7 @@ _CALIBRATIONS = (
         table="mart.calibrations",
         severity="error",
         meaning="no family computes faster than the peak of its part: 0 < efficiency <= 1",
-        expectation=built_in(
-            "ExpectColumnValuesToBeBetween", column="efficiency", min_value=0, strict_min=True, max_value=1
-        ),
+        expectation=above_zero("efficiency", 1),
         shown=("family", "efficiency", "flops_convention", "peak_basis", "micro_batch_seconds"),
     ),
     Check(
@@ -147,7 +120,7 @@ _CALIBRATIONS = (
         table="mart.calibrations",
         severity="warning",
         meaning="a family predicts its held-out members within 5 % on average",
-        expectation=built_in("ExpectColumnValuesToBeBetween", column="leave_one_out_mape_percent", max_value=5),
+        expectation=between("leave_one_out_mape_percent", most=5),
         shown=("family", "n", "leave_one_out_mape_percent", "largest_held_out_error_percent"),
     ),
 )
@@ -168,13 +141,7 @@ _RECONCILED = (
         table="mart.reconciled_runs",
         severity="error",
         meaning="a prediction lies inside its own interval",
-        expectation=built_in(
-            "ExpectColumnPairValuesAToBeGreaterThanB",
-            column_A="predicted_high_minutes",
-            column_B="predicted_minutes",
-            or_equal=True,
-            ignore_row_if="either_value_is_missing",
-        ),
+        expectation=at_least("predicted_high_minutes", "predicted_minutes"),
         shown=_RECONCILED_COLUMNS,
     ),
     Check(
@@ -182,7 +149,7 @@ _RECONCILED = (
         table="mart.reconciled_runs",
         severity="warning",
         meaning="a score is within 10 % of its held-out prediction",
-        expectation=built_in("ExpectColumnValuesToBeBetween", column="residual_percent", min_value=-10, max_value=10),
+        expectation=between("residual_percent", -10, 10),
         shown=_RECONCILED_COLUMNS,
     ),
 )

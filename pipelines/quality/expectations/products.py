@@ -23,14 +23,6 @@ def expect_product() -> type[Any]:
     # Great Expectations has no types that mypy follows.
     class Product(MulticolumnMapMetricProvider):  # type: ignore[misc]
         condition_metric_name = "multicolumn_values.product"
-        condition_domain_keys = (
-            "batch_id",
-            "table",
-            "column_list",
-            "row_condition",
-            "condition_parser",
-            "ignore_row_if",
-        )
         condition_value_keys = ("tolerance",)
 
         # Its decorator makes a class method of this and has no types.

@@ -22,15 +22,6 @@ def expect_ratio() -> type[Any]:
     # Great Expectations has no types that mypy follows.
     class Ratio(ColumnPairMapMetricProvider):  # type: ignore[misc]
         condition_metric_name = "column_pair_values.ratio"
-        condition_domain_keys = (
-            "batch_id",
-            "table",
-            "column_A",
-            "column_B",
-            "row_condition",
-            "condition_parser",
-            "ignore_row_if",
-        )
         condition_value_keys = ("least", "most")
 
         # Its decorator has no types.

@@ -23,15 +23,6 @@ def expect_whole_racks() -> type[Any]:
     # Great Expectations has no types that mypy follows.
     class WholeRacks(MulticolumnMapMetricProvider):  # type: ignore[misc]
         condition_metric_name = "multicolumn_values.whole_racks"
-        condition_domain_keys = (
-            "batch_id",
-            "table",
-            "column_list",
-            "row_condition",
-            "condition_parser",
-            "ignore_row_if",
-        )
-        condition_value_keys = ()
 
         # Its decorator makes a class method of this and has no types.
         @multicolumn_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
