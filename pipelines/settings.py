@@ -1,32 +1,22 @@
 """Settings: every path, address and limit, read from the environment once and passed on.
 
-Each setting is described beside its field, and nowhere else. What is done with a setting does not belong here.
+Each setting is described beside its field, and nowhere else. How a text becomes a value is in `setting_values`; what is
+done with a setting does not belong here.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import os
-import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
-from urllib.parse import urlsplit
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-"""The checkout that the package runs from; relative paths in settings start here."""
+from pipelines import setting_values as read
+from pipelines.setting_values import REPOSITORY, ConfigurationError, Secret, is_loopback
 
-
-class ConfigurationError(Exception):
-    """A setting cannot be used; the message names the variable, what was expected and what was found."""
-
-    def __init__(self, variable: str, expected: str, found: str) -> None:
-        super().__init__(f"{variable}: expected {expected}, found {found!r}")
-        self.variable = variable
-        self.expected = expected
-        self.found = found
+__all__ = ["REPOSITORY", "ConfigurationError", "Limits", "Secret", "Setting", "Settings", "is_loopback"]
 
 
 @dataclass(frozen=True)
@@ -41,16 +31,6 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Secret:
-    """A text that no message, log or representation shows."""
-
-    value: str = field(repr=False)
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-
-@dataclass(frozen=True)
 class Limits:
     """How much of an untrusted results repository is read before it is refused."""
 
@@ -61,155 +41,33 @@ class Limits:
     skip_links: bool = False
 
 
-def _path(variable: str, text: str) -> Path:
-    if "://" in text:
-        raise ConfigurationError(variable, "a path", text)
-    try:
-        expanded = Path(text).expanduser()
-    except RuntimeError:
-        raise ConfigurationError(variable, "a path whose home folder is known", text) from None
-    return Path(os.path.normpath(REPOSITORY / expanded))
-
-
-_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w=+~-][\w.=+~-]*)*/?")
-
-
-def _location(variable: str, text: str) -> str:
-    if not text.startswith("s3:"):
-        return str(_path(variable, text))
-    if not _BUCKET.fullmatch(text):
-        shown = "one with a user's name or password" if "@" in text else text
-        raise ConfigurationError(variable, "a folder, or a bucket and prefix as s3://bucket/prefix", shown)
-    return text.rstrip("/")
-
-
-def _count(variable: str, text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,15}", text) or int(text) == 0:
-        raise ConfigurationError(variable, "a whole number above 0", text)
-    return int(text)
-
-
-_BYTE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_BYTE_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
-
-
-def _bytes(variable: str, text: str) -> int:
-    match = re.fullmatch(r"([0-9]{1,15}) ?([A-Za-z]*)", text)
-    unit = _BYTE_UNITS.get(match[2].upper()) if match else None
-    if match is None or unit is None or int(match[1]) == 0:
-        raise ConfigurationError(variable, "a length such as 134217728, 128 MiB or 2 GB", text)
-    return int(match[1]) * unit
-
-
-def _seconds(variable: str, text: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
-        raise ConfigurationError(variable, "seconds, such as 30 or 0.5", text)
-    return float(text)
-
-
-def _links(variable: str, text: str) -> bool:
-    if text not in ("refuse", "skip"):
-        raise ConfigurationError(variable, "refuse or skip", text)
-    return text == "skip"
-
-
-def _pages(variable: str, text: str) -> bool:
-    if text not in ("due", "all"):
-        raise ConfigurationError(variable, "due or all", text)
-    return text == "all"
-
-
-def _address(variable: str, text: str) -> str:
-    """Read the address of a host, with or without a path; only a loopback host may be asked without TLS."""
-    try:
-        parts = urlsplit(text)
-        is_address = parts.scheme in ("https", "http") and bool(parts.hostname) and not (parts.query or parts.fragment)
-        is_address = is_address and parts.username is None and (parts.port is None or parts.port > 0)
-    except ValueError:
-        is_address = False
-    if not is_address or (parts.scheme == "http" and not is_loopback(parts.hostname)):
-        raise ConfigurationError(variable, "an address that starts with https:// (http:// on this machine)", text)
-    return text.rstrip("/")
-
-
-def is_loopback(host: str | None) -> bool:
-    """Say whether a host is this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return False
-
-
-def _mirrors(variable: str, text: str) -> dict[str, str]:
-    pairs = [entry.strip().partition("=") for entry in text.split(",") if entry.strip()]
-    if any(not re.fullmatch(r"[\w.-]+(:[0-9]+)?", host) for host, _, _ in pairs):
-        raise ConfigurationError(variable, "HOST=ADDRESS pairs with commas between", text)
-    return {host.lower(): _address(variable, address) for host, _, address in pairs}
-
-
-def _optional(read: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
-    """Return a reader that takes `none` for a blank."""
-    return lambda variable, text: read(variable, "" if text == "none" else text)
-
-
-def _words(variable: str, text: str) -> tuple[str, ...]:
-    return tuple(word for word in re.split(r"[,\s]+", text) if word)
-
-
-def _text(variable: str, text: str) -> str:
-    return text
-
-
-def _name(variable: str, text: str) -> str:
-    if not re.fullmatch(r"[\w.-]+", text):
-        raise ConfigurationError(variable, "a name of letters, digits, dots and dashes", text)
-    return text
-
-
-def _scheduler(variable: str, text: str) -> str | None:
-    """Read the address of a Dask scheduler."""
-    if not text:
-        return None
-    if not re.fullmatch(r"(tcp|tls)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", text):
-        raise ConfigurationError(variable, "the address of a Dask scheduler, such as tcp://host:8786", text)
-    return text
-
-
-def _secret(variable: str, text: str) -> Secret:
-    if not re.fullmatch(r"[!-~]*", text):
-        raise ConfigurationError(variable, "a token of printable ASCII characters", "other characters")
-    return Secret(text)
-
-
 @dataclass(frozen=True)
 class Settings:
     """Where everything is and how much of it is allowed. Paths are absolute."""
 
     data: Annotated[
         Path,
-        Setting("RACKRECON_DATA", "data", "Folder of the lake, warehouse, report, cache and lock", _path),
+        Setting("RACKRECON_DATA", "data", "Folder of the lake, warehouse, report, cache and lock", read.path),
     ]
     lake: Annotated[
         str,
-        Setting("RACKRECON_LAKE", "<data>/lake", "Where the lake is: a folder, or s3://bucket/prefix", _location),
+        Setting("RACKRECON_LAKE", "<data>/lake", "Where the lake is: a folder, or s3://bucket/prefix", read.location),
     ]
     warehouse: Annotated[
         Path,
-        Setting("RACKRECON_WAREHOUSE", "<data>/warehouse.duckdb", "The DuckDB file that a refresh builds", _path),
+        Setting("RACKRECON_WAREHOUSE", "<data>/warehouse.duckdb", "The DuckDB file that a refresh builds", read.path),
     ]
     report: Annotated[
         Path,
-        Setting("RACKRECON_REPORT", "<data>/report", "Folder of the report", _path),
+        Setting("RACKRECON_REPORT", "<data>/report", "Folder of the report", read.path),
     ]
     cache: Annotated[
         Path,
-        Setting("RACKRECON_CACHE", "<data>/cache", "Folder of what can be fetched or computed again", _path),
+        Setting("RACKRECON_CACHE", "<data>/cache", "Folder of what can be fetched or computed again", read.path),
     ]
     lock_seconds: Annotated[
         float,
-        Setting("RACKRECON_LOCK_SECONDS", "600", "How long a refresh waits for another one to end", _seconds),
+        Setting("RACKRECON_LOCK_SECONDS", "600", "How long a refresh waits for another one to end", read.seconds),
     ]
     cluster: Annotated[
         str | None,
@@ -218,7 +76,7 @@ class Settings:
             "none",
             "Dask scheduler on whose workers rounds are read and plans searched, such as tcp://host:8786; "
             "none: this process does it",
-            _optional(_scheduler),
+            read.optional(read.scheduler),
         ),
     ]
     cluster_seconds: Annotated[
@@ -227,24 +85,26 @@ class Settings:
             "RACKRECON_CLUSTER_SECONDS",
             "300",
             "How long a refresh waits for a worker when the cluster has none",
-            _seconds,
+            read.seconds,
         ),
     ]
     max_member_bytes: Annotated[
         int,
-        Setting("RACKRECON_MAX_MEMBER_BYTES", "128 MiB", "Longest file that a results repository may hold", _bytes),
+        Setting(
+            "RACKRECON_MAX_MEMBER_BYTES", "128 MiB", "Longest file that a results repository may hold", read.byte_length
+        ),
     ]
     max_total_bytes: Annotated[
         int,
-        Setting("RACKRECON_MAX_TOTAL_BYTES", "16 GiB", "Longest results repository, unpacked", _bytes),
+        Setting("RACKRECON_MAX_TOTAL_BYTES", "16 GiB", "Longest results repository, unpacked", read.byte_length),
     ]
     max_members: Annotated[
         int,
-        Setting("RACKRECON_MAX_MEMBERS", "400000", "Most files and folders in a results repository", _count),
+        Setting("RACKRECON_MAX_MEMBERS", "400000", "Most files and folders in a results repository", read.count),
     ]
     max_name_bytes: Annotated[
         int,
-        Setting("RACKRECON_MAX_NAME_BYTES", "1024", "Longest path in a results repository", _bytes),
+        Setting("RACKRECON_MAX_NAME_BYTES", "1024", "Longest path in a results repository", read.byte_length),
     ]
     skip_links: Annotated[
         bool,
@@ -253,16 +113,16 @@ class Settings:
             "refuse",
             "refuse: a results repository that holds a link is not read; skip: the link is passed over. "
             "No link is ever followed",
-            _links,
+            read.links,
         ),
     ]
     max_query_memory_bytes: Annotated[
         int,
-        Setting("RACKRECON_MAX_QUERY_MEMORY_BYTES", "1 GiB", "Memory that a query may take", _bytes),
+        Setting("RACKRECON_MAX_QUERY_MEMORY_BYTES", "1 GiB", "Memory that a query may take", read.byte_length),
     ]
     max_query_seconds: Annotated[
         float,
-        Setting("RACKRECON_MAX_QUERY_SECONDS", "120", "Time that a query may take", _seconds),
+        Setting("RACKRECON_MAX_QUERY_SECONDS", "120", "Time that a query may take", read.seconds),
     ]
     max_warehouse_rows: Annotated[
         int,
@@ -270,7 +130,7 @@ class Settings:
             "RACKRECON_MAX_WAREHOUSE_ROWS",
             "20000000",
             "Longest table that the warehouse carries; a longer one stays in the lake, and table `about` says so",
-            _count,
+            read.count,
         ),
     ]
 
@@ -280,7 +140,7 @@ class Settings:
             "RACKRECON_CONTACT",
             "none",
             "Address or page that a host finds in the User-Agent of our requests",
-            _optional(_text),
+            read.optional(read.any_text),
         ),
     ]
     results_api: Annotated[
@@ -289,7 +149,7 @@ class Settings:
             "RACKRECON_RESULTS_API",
             "https://api.github.com",
             "Where the organisation's repositories and their commits are asked for",
-            _address,
+            read.address,
         ),
     ]
     results_archives: Annotated[
@@ -298,12 +158,12 @@ class Settings:
             "RACKRECON_RESULTS_ARCHIVES",
             "https://codeload.github.com",
             "Where the tarball of a commit is fetched: ADDRESS/ORGANISATION/REPOSITORY/tar.gz/COMMIT",
-            _address,
+            read.address,
         ),
     ]
     results_organisation: Annotated[
         str,
-        Setting("RACKRECON_RESULTS_ORGANISATION", "mlcommons", "Organisation that publishes the rounds", _name),
+        Setting("RACKRECON_RESULTS_ORGANISATION", "mlcommons", "Organisation that publishes the rounds", read.name),
     ]
     results_token: Annotated[
         Secret,
@@ -311,7 +171,7 @@ class Settings:
             "RACKRECON_GITHUB_TOKEN",
             "none",
             "Token for the host of RACKRECON_RESULTS_API and no other; optional, it raises the rate limit",
-            _optional(_secret),
+            read.optional(read.secret),
         ),
     ]
     live_rounds: Annotated[
@@ -320,7 +180,7 @@ class Settings:
             "RACKRECON_LIVE_ROUNDS",
             "training-v* hpc-v* inference-v*",
             "Rounds that a live refresh fetches, as patterns; the others are recorded as known",
-            _words,
+            read.words,
         ),
     ]
     catalogue: Annotated[
@@ -329,7 +189,7 @@ class Settings:
             "RACKRECON_CATALOGUE",
             "pipelines/sources/catalogue.toml",
             "The list of spec sheets that are fetched and watched",
-            _path,
+            read.path,
         ),
     ]
     asks_every_page: Annotated[
@@ -339,7 +199,7 @@ class Settings:
             "due",
             "due: a live refresh leaves a spec sheet alone that it asked for not long ago, by the sheet's cadence; "
             "all: it asks for every one",
-            _pages,
+            read.pages,
         ),
     ]
     mirrors: Annotated[
@@ -348,7 +208,7 @@ class Settings:
             "RACKRECON_MIRRORS",
             "none",
             "HOST=ADDRESS pairs with commas between: what is asked of HOST is asked of ADDRESS instead",
-            _optional(_mirrors),
+            read.optional(read.mirrors),
         ),
     ]
     redirect_hosts: Annotated[
@@ -357,21 +217,21 @@ class Settings:
             "RACKRECON_REDIRECT_HOSTS",
             "none",
             "Hosts that may be followed to, beside those that the settings and the catalogue name",
-            _optional(_words),
+            read.optional(read.words),
         ),
     ]
     http_seconds: Annotated[
         float,
-        Setting("RACKRECON_HTTP_SECONDS", "30", "How long a host may stay silent, also amid a body", _seconds),
+        Setting("RACKRECON_HTTP_SECONDS", "30", "How long a host may stay silent, also amid a body", read.seconds),
     ]
     transfer_seconds: Annotated[
         float,
-        Setting("RACKRECON_TRANSFER_SECONDS", "3600", "How long one transfer may last", _seconds),
+        Setting("RACKRECON_TRANSFER_SECONDS", "3600", "How long one transfer may last", read.seconds),
     ]
     retry_seconds: Annotated[
         float,
         Setting(
-            "RACKRECON_RETRY_SECONDS", "1", "First wait before a failed request is sent again; it doubles", _seconds
+            "RACKRECON_RETRY_SECONDS", "1", "First wait before a failed request is sent again; it doubles", read.seconds
         ),
     ]
     wait_seconds: Annotated[
@@ -380,16 +240,20 @@ class Settings:
             "RACKRECON_WAIT_SECONDS",
             "120",
             "Longest wait that a host may ask for; where it asks for more the refresh goes on without it",
-            _seconds,
+            read.seconds,
         ),
     ]
     max_page_bytes: Annotated[
         int,
-        Setting("RACKRECON_MAX_PAGE_BYTES", "32 MiB", "Longest page or answer that is fetched, unpacked", _bytes),
+        Setting(
+            "RACKRECON_MAX_PAGE_BYTES", "32 MiB", "Longest page or answer that is fetched, unpacked", read.byte_length
+        ),
     ]
     max_archive_bytes: Annotated[
         int,
-        Setting("RACKRECON_MAX_ARCHIVE_BYTES", "8 GiB", "Longest tarball that is fetched, as it comes", _bytes),
+        Setting(
+            "RACKRECON_MAX_ARCHIVE_BYTES", "8 GiB", "Longest tarball that is fetched, as it comes", read.byte_length
+        ),
     ]
 
     @classmethod
