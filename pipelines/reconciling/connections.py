@@ -6,7 +6,7 @@ import polars as pl
 
 from pipelines.modelling import connectivity, flops, traffic
 from pipelines.reconciling.members import SYSTEM_KEYS
-from pipelines.schemas.modelling_mart import Connectivity
+from pipelines.schemas.networks_mart import Connectivity
 
 _RUN = ["result_id", "layout", "data_parallel"]
 _DIMENSIONS = (*traffic.DIMENSIONS, "data")

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipelines.modelling.fabric import nodes_per_rail_group, racks_per_leaf, size_fabrics, switch_hops
 from pipelines.reconciling.members import SYSTEM_KEYS
-from pipelines.schemas.modelling_mart import Fabrics
+from pipelines.schemas.networks_mart import Fabrics
 
 RADIX_BY_GIGABITS = ((800.0, 144), (0.0, 64))
 """Ports of the switch taken for a NIC of at least so many Gb/s: Quantum-X800 Q3400 at 800, Quantum-2 QM9700 at 400."""

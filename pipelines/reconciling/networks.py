@@ -10,7 +10,7 @@ import polars as pl
 from pipelines.modelling import bandwidth, calibration, traffic
 from pipelines.modelling.bandwidth import CENTRAL, FAVOURABLE, UNFAVOURABLE, Assumptions
 from pipelines.modelling.parallelism import fills_world, spreads_experts
-from pipelines.schemas.modelling_mart import Bandwidth, NaturalExperiments
+from pipelines.schemas.networks_mart import Bandwidth, NaturalExperiments
 
 FIVE_PERCENT = Assumptions(exposed_share=0.05)
 

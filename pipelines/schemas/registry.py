@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.schemas import audits_mart, core, facts_core, facts_mart, inference, mart, modelling_mart, raw
+from pipelines.schemas import (
+    audits_mart,
+    core,
+    facts_core,
+    facts_mart,
+    inference,
+    mart,
+    modelling_mart,
+    networks_mart,
+    raw,
+)
 
 if TYPE_CHECKING:
     import dataframely as dy
@@ -74,12 +84,12 @@ _ALL = (
     Table("mart.transfers", modelling_mart.Transfers, by_round=False),
     Table("mart.time_breakdown", modelling_mart.TimeBreakdown, by_round=False),
     Table("mart.strong_scaling", modelling_mart.StrongScaling, by_round=False),
-    Table("mart.bandwidth", modelling_mart.Bandwidth, by_round=False),
-    Table("mart.natural_experiments", modelling_mart.NaturalExperiments, by_round=False),
-    Table("mart.connectivity", modelling_mart.Connectivity, by_round=False),
+    Table("mart.bandwidth", networks_mart.Bandwidth, by_round=False),
+    Table("mart.natural_experiments", networks_mart.NaturalExperiments, by_round=False),
+    Table("mart.connectivity", networks_mart.Connectivity, by_round=False),
     Table("mart.memory", modelling_mart.Memory, by_round=False),
     Table("mart.equivalents", modelling_mart.Equivalents, by_round=False),
-    Table("mart.fabrics", modelling_mart.Fabrics, by_round=False),
+    Table("mart.fabrics", networks_mart.Fabrics, by_round=False),
     Table("mart.levels", modelling_mart.Levels, by_round=False),
     Table("mart.power", modelling_mart.Power, by_round=False),
     Table("mart.claims_ledger", mart.ClaimsLedger, by_round=False),

@@ -18,6 +18,7 @@ from pipelines.reconciling.memories import memories
 from pipelines.reconciling.networks import bandwidths, natural_experiments
 from pipelines.reconciling.transfers import transfers
 from pipelines.schemas import modelling_mart as mart
+from pipelines.schemas import networks_mart as networks
 from tests.unit.reconciling.world import SIZES, A, B, Result, expected_progress, family, world
 
 OTHER_SOFTWARE = "software of different rounds: training-v5.0 and training-v5.1"
@@ -112,7 +113,7 @@ def test_a_faster_network_that_gains_nothing_contradicts_the_window_model() -> N
     """Steps of one micro-batch leave most of the reduction exposed; twice the NIC should take much of it off."""
     fast = _with_nic("fast", (64, 2), 100.0)
     told = Told([*REFERENCE, fast])
-    listed = mart.NaturalExperiments.validate(natural_experiments(told.known, told.fits))
+    listed = networks.NaturalExperiments.validate(natural_experiments(told.known, told.fits))
     first = listed.row(0, named=True)
     assert (first["place"], first["verdict"]) == (1, "contradicts")
     assert first["result_id"].endswith("fast/llama31_405b")
@@ -166,7 +167,7 @@ def test_equal_networks_and_steps_inside_a_domain_are_no_experiment() -> None:
 def test_bandwidth_of_a_system_without_a_stated_network() -> None:
     nothing = Result("s32", 32, 40, description={"nic_gigabytes_per_second_per_accelerator": None})
     told = Told(family(s32=nothing))
-    table = mart.Bandwidth.validate(bandwidths(told.known, told.fits))
+    table = networks.Bandwidth.validate(bandwidths(told.known, told.fits))
     row = row_of(table, "s32")
     assert (row["verdict"], row["nic_utilisation"], row["binding_tier"]) == (None, None, None)
     assert row["needed_gigabytes_per_second"] > 0
@@ -194,7 +195,7 @@ def test_a_step_inside_one_domain_needs_no_network() -> None:
 )
 def test_rule_of_what_stays_inside(launch: dict[str, Any], description: dict[str, Any], verdict: str | None) -> None:
     told = Told([Result("s32", 32, 40, launch=launch, description=description)])
-    table = mart.Connectivity.validate(connections(told.facts["systems"], told.facts["accelerators"], told.known))
+    table = networks.Connectivity.validate(connections(told.facts["systems"], told.facts["accelerators"], told.known))
     assert table.row(0, named=True)["rule_verdict"] == verdict
 
 
@@ -260,7 +261,7 @@ def test_fabrics_of_systems_take_their_nics() -> None:
     nics = {"number_of_nodes": 512, "nic_count_per_node": 4, "nic_gigabits_per_second": 400.0}
     told = Told([Result("s32", 32, 40, description=nics), Result("one", 1, 112, description=nics)])
     connectivity = connections(told.facts["systems"], told.facts["accelerators"], told.known)
-    table = mart.Fabrics.validate(fabrics(connectivity, told.facts["systems"]))
+    table = networks.Fabrics.validate(fabrics(connectivity, told.facts["systems"]))
     row = table.filter(kind="system").row(0, named=True)
     assert table.filter(kind="system").height == 1
     assert (row["endpoints"], row["radix"], row["rails"], row["verdict"]) == (2048, 64, 4, None)
