@@ -1,6 +1,7 @@
 """Figures with their unit: a numeral or a range, what it counts or measures, and how exactly it is meant.
 
-Which metric and which subject a figure belongs to is decided in `_claims_metrics`.
+What a count counts is read in `_claims_counted`; which metric and which subject a figure belongs to is decided in
+`_claims_metrics`.
 """
 
 from __future__ import annotations
@@ -10,73 +11,15 @@ import re
 from dataclasses import replace
 from typing import Literal
 
+from pipelines.parsing._claims_counted import counts_things, noun_after
 from pipelines.parsing._claims_exactness import Quantity, qualified
 from pipelines.parsing._claims_masks import masked
 from pipelines.parsing._claims_numbers import Numeral, find_multiples, find_numerals
 from pipelines.parsing._claims_subjects import Mention
-from pipelines.parsing._claims_units import RATIO_WORDS, Unit, counted_at, measure_at
+from pipelines.parsing._claims_units import RATIO_WORDS, Unit, measure_at
 
 _SEPARATOR = re.compile(r"\s?(?P<dash>-{1,2}|—)\s?|~|\s(?P<word>to|or|and|through|up to)\s", re.IGNORECASE)
 _TIMES = re.compile(r"\s?[×xX*]\s?")
-_STOP_WORDS = frozenset(
-    [
-        "of",
-        "in",
-        "on",
-        "per",
-        "with",
-        "for",
-        "and",
-        "or",
-        "to",
-        "is",
-        "are",
-        "was",
-        "were",
-        "at",
-        "by",
-        "from",
-        "that",
-        "which",
-        "across",
-        "using",
-        "each",
-        "has",
-        "have",
-        "had",
-        "a",
-        "an",
-        "the",
-        "into",
-        "as",
-        "than",
-        "vs",
-        "versus",
-        "can",
-        "could",
-        "will",
-        "would",
-        "may",
-        "it",
-        "its",
-        "they",
-        "while",
-        "where",
-        "when",
-        "if",
-        "but",
-        "not",
-        "be",
-        "been",
-        "via",
-        "plus",
-        "inside",
-        "within",
-        "between",
-        "over",
-        "under",
-    ]
-)
 _CURRENCIES = ("$", "€", "£")
 _GAP = re.compile(r"\s(?:of|or\sso|of\sthe)\s|\s?-?\s?")
 _SHORT_RATE = re.compile(r"(?P<letter>[GT])(?![\w/])")
@@ -86,13 +29,6 @@ _NETWORK_WORD = re.compile(
     re.I,
 )
 _COMPUTE_ADJECTIVES = re.compile(r"(?:(?:(?:NV|MX)?FP\d{1,2}|BF16|TF32|INT8|AI|dense|sparse|peak|Tensor)[\s-]){1,3}")
-_COUNT_KINDS = {
-    "accelerator": "GPUs",
-    "accelerator_family": "GPUs",
-    "cpu": "CPUs",
-    "nic": "NICs",
-    "switch": "switches",
-}
 _PARAMETER_SUFFIXES = frozenset({"B", "T"})
 
 
@@ -174,7 +110,7 @@ def _product(text: str, mentions: list[Mention], first: Numeral, second: Numeral
     rate = _single(text, mentions, second)
     if rate is None:
         return []
-    count_noun = _noun_after(text, mentions, rate.end, first)
+    count_noun = noun_after(text, mentions, rate.end, first)
     if rate.unit.dimension == "count":
         return [rate]
     symbol = count_noun[0].symbol if count_noun is not None else ("ports" if rate.unit.is_bits else "GPUs")
@@ -272,10 +208,10 @@ def _unit_after(text: str, mentions: list[Mention], numeral: Numeral) -> tuple[U
         return Unit(f"{short['letter']}b/s", "data_rate", factor), short.end()
     times = RATIO_WORDS.match(text, place)
     if times is not None:
-        counts = numeral.is_whole and _counts_things(text, mentions, times)
-        counted = _noun_after(text, mentions, times.end(), numeral) if counts else None
+        counts = numeral.is_whole and counts_things(text, mentions, times)
+        counted = noun_after(text, mentions, times.end(), numeral) if counts else None
         return counted if counted is not None else (Unit("x", "ratio"), times.end())
-    counted = _noun_after(text, mentions, start if text[place:start].strip() == "of" else place, numeral)
+    counted = noun_after(text, mentions, start if text[place:start].strip() == "of" else place, numeral)
     if counted is not None:
         return counted
     if numeral.suffix in _PARAMETER_SUFFIXES and numeral.kind == "digits":
@@ -288,81 +224,6 @@ def _is_line_rate(value: float, letter: str) -> bool:
         {10, 25, 40, 50, 56, 100, 200, 400, 800, 1600, 3200} if letter == "G" else {1.6, 3.2, 12.8, 25.6, 51.2, 102.4}
     )
     return value in rates
-
-
-def _counts_things(text: str, mentions: list[Mention], times: re.Match[str]) -> bool:
-    """Say whether `8x` counts what follows (`8x H100`) rather than telling a ratio (`8x faster`)."""
-    if "times" in times[0] or "fold" in times[0]:
-        return False
-    start = times.end() + (text[times.end() : times.end() + 1] == " ")
-    start += len("NVIDIA ") if text.startswith("NVIDIA ", start) else 0
-    kinds = {*_COUNT_KINDS, "platform", "platform_family"}
-    mention = next((m for m in mentions if m.start == start and m.kind in kinds), None)
-    if mention is not None:
-        return not re.match(
-            r"\s?(?:'s\s)?(?:performance|speed|throughput|faster|more|inference|training)", text[mention.end :]
-        )
-    return counted_at(text, start) is not None and not re.match(r"(?:GPU|chip|network|link)\s", text[start:])
-
-
-def _noun_after(text: str, mentions: list[Mention], place: int, numeral: Numeral) -> tuple[Unit, int] | None:
-    """Find the counted thing after a numeral, past adjectives and names: `2,496 Blackwell GPUs`, `64 active GPUs`."""
-    position = place
-    last_name: Mention | None = None
-    for _ in range(7):
-        gap = re.compile(r"[\s-]{0,2}").match(text, position)
-        position = gap.end() if gap else position
-        counted = counted_at(text, position)
-        if counted is not None and _agrees(text, counted, numeral, position):
-            return _named_count(counted, last_name, text)
-        mention = next((m for m in mentions if m.start == position), None)
-        if mention is not None:
-            last_name, position = mention, mention.end
-            continue
-        word = re.compile(r"\(?[A-Za-z][\w/+'.]*[\w)]|[A-Za-z]").match(text, position)
-        if word is None or word[0].lower() in _STOP_WORDS or (last_name is not None and word[0].endswith("s")):
-            break
-        if text[place : word.start()].count(" ") > 6:
-            break
-        position = word.end()
-    return _count_of_name(last_name, text, place)
-
-
-def _named_count(counted: tuple[Unit, int], name: Mention | None, text: str) -> tuple[Unit, int]:
-    """Read `8,192 GB300 NVL72 systems` as racks: a rack-scale product is counted by the rack."""
-    unit, end = counted
-    if unit.symbol in ("systems", "pods") and name is not None and name.kind in ("platform", "platform_family"):
-        return Unit(_platform_count(name.name), "count"), end
-    return unit, end
-
-
-def _platform_count(name: str) -> str:
-    """Return what a product is counted in: racks, nodes, superchips or pods."""
-    if "NVL72" in name or name == "Helios":
-        return "racks"
-    if "Superchip" in name:
-        return "superchips"
-    return "nodes" if name.startswith(("DGX", "HGX", "MI355X")) and "SuperPOD" not in name else "pods"
-
-
-def _count_of_name(name: Mention | None, text: str, place: int) -> tuple[Unit, int] | None:
-    if name is None or text[place : name.start].count(" ") > 2:
-        return None
-    if name.kind in ("platform", "platform_family"):
-        return Unit(_platform_count(name.name), "count"), name.end
-    if name.kind not in _COUNT_KINDS:
-        return None
-    if name.kind in ("switch", "nic") and not re.match(r"s\b", text[name.end : name.end + 2]):
-        return None
-    return Unit(_COUNT_KINDS[name.kind], "count"), name.end
-
-
-def _agrees(text: str, counted: tuple[Unit, int], numeral: Numeral, position: int) -> bool:
-    """Say whether the noun can be what the numeral counts: a plural, or joined by a hyphen as in `72-GPU rack`."""
-    noun = text[position : counted[1]]
-    is_joined = position > 0 and text[position - 1] == "-" and numeral.end >= position - 1
-    is_plural = noun.lower().endswith(("s", "-level")) or noun.lower().startswith("context")
-    return is_plural or is_joined or numeral.high == 1
 
 
 def _depth(text: str, place: int) -> int:
