@@ -1,7 +1,7 @@
 """Counts in the name of a system: `carina_ngpu2496`, `16xXE9712x4GB200`, `8x H200-SXM-141GB`, `tpu-v5p-12288`.
 
 What the words count by their form is read here; whether that is so is held against the description in
-`reconciling.name_counts`. Counts of racks are read in `system_descriptions`.
+`reconciling.name_counts`. Counts of racks are read in `_rack_counts`.
 """
 
 from __future__ import annotations

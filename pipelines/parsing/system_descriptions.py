@@ -1,13 +1,13 @@
 """System descriptions (`systems/*.json`) to rows of `core.systems`.
 
-Which field holds what, and what a description says of racks and ports, belongs here; how a quantity or a name is
-spelled belongs in `quantities` and `names`.
+Which field holds what, and what a description says of racks and ports, belongs here; how a quantity, a network or a
+name is spelled belongs in `quantities`, `networks` and `names`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import polars as pl
 
 from pipelines.parsing import names
 from pipelines.parsing._published_json import JsonObject, as_json, parse_json, printable, repeated_keys
+from pipelines.parsing._rack_counts import racks_in
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.networks import Ports, parse_interconnect, parse_network
 from pipelines.parsing.published import ParseFinding, PublishedFile
@@ -322,9 +323,10 @@ class _Description:
 
         Of a rack-scale product an NVLink domain is a rack.
         """
-        patterns = (_COUNTED_PRODUCTS, _COUNTED_RACKS, *((_COUNTED_DOMAINS,) if product else ()))
         stated = [
-            found for name in ("system_name", "hw_notes", "sw_notes") for found in _racks_in(self.text(name), patterns)
+            found
+            for name in ("system_name", "hw_notes", "sw_notes")
+            for found in racks_in(self.text(name), domains_are_racks=product is not None)
         ]
         if len({racks for racks, _ in stated}) > 1:
             self.report(
@@ -381,21 +383,3 @@ class _Description:
 
 def _is_even_share(ports: int, accelerators: int | None) -> bool:
     return not accelerators or ports % accelerators == 0 or accelerators % ports == 0
-
-
-_PRODUCT_WORDS = r"(?:(?:NVIDIA|DGX|Grace|Blackwell|Ultra|Vera|Rubin|GB\d{3}|VR\d{3})[ -])*"
-_COUNTED_PRODUCTS = re.compile(rf"(?<![\w.])(\d{{1,5}})\s?x\s{_PRODUCT_WORDS}NVL[ -]?(?:72|144)(?!\d)", re.IGNORECASE)
-_COUNTED_RACKS = re.compile(
-    rf"(?<![\w.])(\d{{1,5}})\s?(?:x\s)?(?:full\s|compute\s)?{_PRODUCT_WORDS}(?:NVL[ -]?(?:72|144)\s)?"
-    r"racks?\b(?!\s?-?\s?(?:mount|unit|server|scale))",
-    re.IGNORECASE,
-)
-_COUNTED_DOMAINS = re.compile(r"(?<![\w.])(\d{1,5})\s?(?:x\s)?NVLink[ -]domains?\b", re.IGNORECASE)
-
-
-def _racks_in(text: str | None, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[int, str]]:
-    """Give every rack count that a text states: `39x NVIDIA GB200 NVL72`, `8 racks`, `4 NVLink domains`."""
-    for pattern in patterns:
-        for found in pattern.finditer(plain(text or "")):
-            if int(found[1]) > 0:
-                yield int(found[1]), found[0]
