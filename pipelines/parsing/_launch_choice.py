@@ -93,7 +93,7 @@ def choose(result: LaunchedResult, notes: Iterable[Note], configurations: list[C
         if note.is_about(result.system):
             named = _named_by(note, configurations, unresolved)
             fitting = [one for one in named if _has_shape_of(one, result)] or named
-            if fitting:
+            if fitting and not _is_example_of_another_part(fitting, note, configurations, result):
                 return Choice(fitting, ("note",), unresolved)
     matched = _best_match(result, configurations)
     matched.unresolved = unresolved
@@ -116,6 +116,24 @@ def _named_by(
         else:
             unresolved.append((note.path, mention, len(found)))
     return list(chosen.values())
+
+
+def _is_example_of_another_part(
+    named: list[Configuration], note: Note, configurations: list[Configuration], result: LaunchedResult
+) -> bool:
+    """Say whether a note, copied from one part's folder to another's, names that part's file as its example.
+
+    The folder then holds a configuration of its own, of the result's shape and part; a name alone tells too little,
+    since files for one part are often launched on another.
+    """
+    folder, chips = posixpath.dirname(note.path), names.chips_in(result.accelerator or "")
+    own = [
+        one
+        for one in configurations
+        if posixpath.dirname(one.path) == folder and _has_shape_of(one, result) and names.chips_in(one.name) & chips
+    ]
+    elsewhere = [one for one in named if posixpath.dirname(one.path) != folder and names.chips_in(one.name)]
+    return bool(own) and len(elsewhere) == len(named) and not any(names.chips_in(one.name) & chips for one in named)
 
 
 def _has_shape_of(configuration: Configuration, result: LaunchedResult) -> bool:

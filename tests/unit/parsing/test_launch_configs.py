@@ -138,6 +138,30 @@ def test_a_note_may_name_a_configuration_that_stands_alone_under_a_sibling() -> 
     assert (row["config_path"], row["config_match"], findings) == (sibling, "note", [])
 
 
+EXAMPLE = "MI350X settings are in `config_MI350X_*.sh`, MI355X settings in `config_MI355X_*.sh`:\n\n    source {}\n"
+
+
+@pytest.mark.parametrize(
+    ("part", "own", "named", "chosen", "match"),
+    [
+        # A note that was copied beside another part's files, its example left as it was.
+        ("MI350X", "config_MI350X_128x4x1.sh", "config_MI355X_128x4x1.sh", "own", "nodes+folder+accelerator"),
+        ("MI355X", "config_MI355X_128x4x1.sh", "config_MI355X_128x4x1.sh", "own", "note"),
+        # Files for one part are launched on another: without a file of its own the note stands.
+        ("H200-SXM-141GB", "config_other_128x4x1.sh", "config_DGXH100_128x4x1.sh", "sibling", "note"),
+        ("MI350X", "config_MI350X_64x4x1.sh", "config_MI355X_128x4x1.sh", "sibling", "note"),
+    ],
+)
+def test_an_example_of_another_part_gives_way_to_a_file_of_the_own(
+    part: str, own: str, named: str, chosen: str, match: str
+) -> None:
+    paths = {"own": f"{FOLDER}/{SYSTEM}/{own}", "sibling": f"{FOLDER}/sibling/{named}"}
+    config = "export FP4=True\n"
+    files = {paths["own"]: config, NOTE: EXAMPLE.format(named), paths["sibling"]: config + "# sibling\n"}
+    row, findings = launched(files, systems=systems_frame(accelerator=f"Instinct {part}"))
+    assert (row["config_path"], row["config_match"], findings) == (paths[chosen], match, [])
+
+
 def test_a_note_that_cannot_be_resolved_is_reported_and_matching_goes_on() -> None:
     row, findings = launched({NOTE: "source config_gone.sh", OWN: CONFIG})
     assert (row["config_path"], row["config_match"]) == (OWN, "nodes+folder+minibatch+accelerator")
