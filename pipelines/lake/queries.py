@@ -23,6 +23,9 @@ SEALED: dict[str, str | bool | int | float | list[str]] = {
 }
 """No extension is downloaded, and a name in SQL never means a variable of this program."""
 
+WITHOUT_PROGRESS = "SET enable_progress_bar = false"
+"""Of a statement that takes seconds DuckDB draws a bar on stdout, which is for rows. `SEALED` cannot hold it."""
+
 
 class QueryError(LakeError):
     """A query on the warehouse cannot be answered; the message is DuckDB's."""
@@ -100,13 +103,14 @@ def _reading(path: Path, memory_bytes: int) -> Iterator[duckdb.DuckDBPyConnectio
         "enable_external_access": "false",
         "memory_limit": f"{max(1, memory_bytes // 1000)}KB",
         "temp_directory": "",
-        "lock_configuration": "true",
     }
     try:
         connection = duckdb.connect(str(path), read_only=True, config=config)
     except duckdb.Error as error:
         raise StorageError(f"{path}: cannot be opened: {error}") from error
     with connection:
+        connection.execute(WITHOUT_PROGRESS)
+        connection.execute("SET lock_configuration = true")
         yield connection
 
 

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from pipelines.lake.queries import QueryError, query
 from pipelines.lake.storage import LakeError, StorageError
 from pipelines.lake.tables import Lake
-from pipelines.lake.warehouse import build_warehouse, warehouse_is_fresh
+from pipelines.lake.warehouse import _building, build_warehouse, warehouse_is_fresh
 from pipelines.schemas import TABLES, table
 from pipelines.settings import Settings
 
@@ -246,6 +246,14 @@ def test_a_query_has_limits(built: Path) -> None:
         query(built, "SELECT count(*) FROM range(1000000000000)", seconds=0.2)
     with pytest.raises(QueryError, match="Out of Memory"):
         query(built, "SELECT range || repeat('x', 1000) AS x FROM range(1000000) ORDER BY x", memory_bytes=50 << 20)
+
+
+def test_slow_statements_draw_nothing_on_stdout(built: Path, tmp_path: Path) -> None:
+    """DuckDB's bar appears after two seconds; that it is off is told without waiting for it."""
+    told = query(built, "select current_setting('enable_progress_bar'), current_setting('lock_configuration')")
+    assert told.row(0) == (False, True)
+    with _building(tmp_path / "draft.duckdb", tmp_path) as connection:
+        assert connection.execute("select current_setting('enable_progress_bar')").fetchall() == [(False,)]
 
 
 def test_sums_of_counts_are_counts(built: Path) -> None:
