@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.parsing._log_events import LogMarks
-from pipelines.parsing._log_json import Event, Metadata, StepEvent, as_float
+from pipelines.parsing._log_json import LINES_A_LOG, Event, Metadata, StepEvent, as_float
 from pipelines.parsing._log_known import MARK_CODES
 from pipelines.parsing._log_lines import Offsets
 
@@ -23,9 +23,6 @@ Floats = npt.NDArray[np.float64]
 # What is held longer has left the processor's cache when it is needed; what is held shorter costs more calls.
 _ROWS_HELD_AS_EVENTS = 256
 _ROWS_HELD_AS_LISTS = 1_024
-
-LINES_A_LOG = 2**32
-"""Numbers the lines of all logs in one row: log times this plus line."""
 
 ColumnReader = Callable[[list[Any]], list[Any]]
 """Reads one member of each of many values, or of many metadata."""
@@ -40,24 +37,24 @@ class MarkColumns:
         self._time_ms: list[Offsets] = [np.empty(0, np.int64)]
         self._samples_count: list[Floats] = [np.empty(0, np.float64)]
 
-    def add(self, first_log: int, marks: LogMarks) -> None:
-        """Gather the known events with the key in logs of which the first has that number."""
+    def add(self, marks: LogMarks) -> None:
+        """Gather the known events with the key."""
         chosen = (marks.codes == MARK_CODES[self._key]).nonzero()[0]
-        self._places.append((marks.logs[chosen] + first_log) * LINES_A_LOG + marks.lines[chosen])
+        self._places.append(marks.places[chosen])
         self._time_ms.append(marks.time_ms[chosen])
         self._samples_count.append(marks.samples_count[chosen])
 
-    def add_events(self, log: int, events: Mapping[str, Sequence[Event]]) -> None:
-        """Gather those of the log's decoded events that have the key."""
+    def add_events(self, events: Mapping[str, Sequence[Event]]) -> None:
+        """Gather the decoded events with the key."""
         found = events.get(self._key)
         if found:
-            self._places.append(log * LINES_A_LOG + np.array([event.line for event in found], np.int64))
+            self._places.append(places_of(found))
             self._time_ms.append(np.array([event.time_ms for event in found], np.int64))
             samples = [event.metadata.samples_count for event in found]
             self._samples_count.append(np.array([math.nan if count is None else count for count in samples]))
 
     def in_order(self) -> tuple[Offsets, Offsets, Floats]:
-        """Return place (log times LINES_A_LOG plus line), time and samples (NaN where none) in the order of places."""
+        """Return places, times and samples (NaN where none), in the order of places."""
         places = np.concatenate(self._places)
         order = places.argsort(kind="stable")
         return places[order], np.concatenate(self._time_ms)[order], np.concatenate(self._samples_count)[order]
@@ -69,29 +66,25 @@ class EventColumns:
     def __init__(self, of_value: Mapping[str, ColumnReader], of_metadata: Mapping[str, ColumnReader]) -> None:
         self._of_value = of_value
         self._of_metadata = of_metadata
-        self._logs: list[int] = []
-        self._row_counts: list[int] = []
+        self._places = [np.empty(0, np.int64)]
         self._events: list[Event | StepEvent] = []
-        self._lists: dict[str, list[Any]] = {name: [] for name in ("line", "time_ms", *of_value, *of_metadata)}
+        self._lists: dict[str, list[Any]] = {name: [] for name in ("time_ms", *of_value, *of_metadata)}
         self._columns = {name: [pl.Series(dtype=_type(name))] for name in self._lists}
 
-    def add(self, log: int, events: Sequence[Event | StepEvent], lines: list[int]) -> None:
-        """Gather events of a log with their lines; they come after those gathered before."""
-        if events:
-            self._logs.append(log)
-            self._row_counts.append(len(events))
-            self._events += events
-            self._lists["line"] += lines
-            if len(self._events) > _ROWS_HELD_AS_EVENTS:
-                self._hold_as_lists()
+    def add(self, events: Sequence[Event | StepEvent], places: Offsets) -> None:
+        """Gather events, which stand at these places; they come after those gathered before."""
+        self._places.append(places)
+        self._events += events
+        if len(self._events) > _ROWS_HELD_AS_EVENTS:
+            self._hold_as_lists()
 
     def frame(self) -> pl.DataFrame:
         """Return the columns."""
         self._hold_as_lists()
         self._hold_as_columns()
         columns = {name: pl.concat(parts) for name, parts in self._columns.items()}
-        log = np.repeat(np.array(self._logs, np.int64), np.array(self._row_counts, np.int64))
-        return pl.DataFrame({"log": log, **columns})
+        log, line = np.divmod(np.concatenate(self._places), LINES_A_LOG)
+        return pl.DataFrame({"log": log, "line": line, **columns})
 
     def _hold_as_lists(self) -> None:
         events = self._events
@@ -105,7 +98,7 @@ class EventColumns:
             for name, read in self._of_metadata.items():
                 self._lists[name] += read(metadata)
         self._events = []
-        if len(self._lists["line"]) > _ROWS_HELD_AS_LISTS:
+        if len(self._lists["time_ms"]) > _ROWS_HELD_AS_LISTS:
             self._hold_as_columns()
 
     def _hold_as_columns(self) -> None:
@@ -126,9 +119,14 @@ def _type(name: str) -> type[pl.DataType]:
     return pl.String if name in TEXTS else pl.Int64 if name in WHOLE_NUMBERS else pl.Float64
 
 
-WHOLE_NUMBERS = frozenset({"line", "time_ms"})
+WHOLE_NUMBERS = frozenset({"time_ms"})
 TEXTS = frozenset({"metric"})
 """Columns that hold text."""
+
+
+def places_of(events: Sequence[Event]) -> Offsets:
+    """Return the places of decoded events."""
+    return np.array([event.place for event in events], np.int64)
 
 
 def read_numbers(values: list[Any]) -> list[float | None]:

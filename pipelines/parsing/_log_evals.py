@@ -12,16 +12,25 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.parsing._event_columns import (
-    LINES_A_LOG,
     ColumnReader,
     EventColumns,
     MarkColumns,
+    places_of,
     read_numbers,
     read_samples,
     read_steps,
 )
-from pipelines.parsing._log_events import EventsByKey, Log, LogMarks
-from pipelines.parsing._log_json import Event, Metadata, NotAnEventError, Statistics, as_float, load_json, storable
+from pipelines.parsing._log_events import EventsByKey, Reading
+from pipelines.parsing._log_json import (
+    LINES_A_LOG,
+    Event,
+    Metadata,
+    NotAnEventError,
+    Statistics,
+    as_float,
+    load_json,
+    storable,
+)
 
 # fmt: off
 _COUNTED_IN_EPOCHS = (
@@ -50,26 +59,23 @@ _OF_METADATA: dict[str, ColumnReader] = {
 
 
 class EvalTable:
-    """Evaluations, gathered log by log and then put in order together."""
+    """Evaluations, gathered from logs and then put in order together."""
 
     def __init__(self) -> None:
         self._results = EventColumns(_OF_VALUE, _OF_METADATA)
         self._starts = MarkColumns("eval_start")
         self._stops = MarkColumns("eval_stop")
 
-    def add_marks(self, first_log: int, marks: LogMarks) -> None:
-        """Gather the known starts and stops of evaluations in logs of which the first has that number."""
-        self._starts.add(first_log, marks)
-        self._stops.add(first_log, marks)
-
-    def add(self, number: int, log: Log, events: EventsByKey) -> None:
-        """Gather the evaluations of a log."""
+    def add(self, reading: Reading, events: EventsByKey) -> None:
+        """Gather the evaluations of logs: the known starts and stops, and the decoded events."""
+        self._starts.add(reading.marks)
+        self._stops.add(reading.marks)
+        self._starts.add_events(events)
+        self._stops.add_events(events)
         results = events.get("eval_accuracy", [])
         if "eval_error" in events or any(type(event.value) is Statistics for event in results):
-            results = _named_results(log, sorted(results + events.get("eval_error", []), key=lambda event: event.line))
-        self._results.add(number, results, [event.line for event in results])
-        self._starts.add_events(number, events)
-        self._stops.add_events(number, events)
+            results = _with_metrics(reading, results, events.get("eval_error", []))
+        self._results.add(results, places_of(results))
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.
@@ -84,18 +90,25 @@ class EvalTable:
         return results, _summarise(results, intervals, facts)
 
 
-def _named_results(log: Log, events: list[Event]) -> list[Event]:
+def _with_metrics(reading: Reading, results: list[Event], errors: list[Event]) -> list[Event]:
+    """Return the results, those of logs that name metrics in values or log errors with their metric."""
+    naming = {event.log for event in results if type(event.value) is Statistics} | {event.log for event in errors}
+    named = _named_results(reading, [event for event in results + errors if event.log in naming])
+    return sorted([event for event in results if event.log not in naming] + named, key=lambda event: event.place)
+
+
+def _named_results(reading: Reading, events: list[Event]) -> list[Event]:
     """Return results with their metric: several for an event whose value is a dictionary."""
     results = []
     for event in events:
         metrics: dict[str, Any] = {event.metadata.metric or event.key: event.value}
         if type(event.value) is Statistics:
-            metrics = _metrics_of(log.text_at(event.line))
+            metrics = _metrics_of(reading.text_at(event.place))
         for name, quality in metrics.items():
             data = event.metadata
             metric = None if name == "eval_accuracy" else storable(name)
             metadata = Metadata(data.samples_count, data.epoch_num, data.step_num, data.step, metric=metric)
-            results.append(Event(event.time_ms, event.key, as_float(quality), metadata, event.line))
+            results.append(Event(event.time_ms, event.key, as_float(quality), metadata, event.place))
     return results
 
 

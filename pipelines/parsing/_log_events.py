@@ -5,7 +5,6 @@ Finding and decoding events belongs here; what an event means for a run does not
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pipelines.parsing._log_json import (
+    LINES_A_LOG,
     LONGEST_FOR_MSGSPEC,
     REFUSALS,
     Event,
@@ -24,7 +24,7 @@ from pipelines.parsing._log_json import (
     decode_short,
     decode_short_step,
 )
-from pipelines.parsing._log_known import Codes, Floats, KnownEvents, KnownValue, Marks, nothing_known
+from pipelines.parsing._log_known import Codes, Floats, KnownEvents, KnownValue, nothing_known
 from pipelines.parsing._log_lines import Flags, Located, Offsets, locate
 
 EventsByKey = defaultdict[str, list[Event]]
@@ -44,147 +44,131 @@ class BrokenEvent:
     """Whether the text is JSON, though not an event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Event texts of one log: where each begins and ends, and its line number, from 1."""
-
-    starts: list[int]
-    ends: list[int]
-    lines: list[int]
-
-    @classmethod
-    def by_log(cls, located: Located, lines: Offsets, are_wanted: Flags, bounds: Offsets) -> list[Texts]:
-        """Return the wanted texts of each log.
-
-        Args:
-            located: The texts of all logs.
-            lines: Line number of each text.
-            are_wanted: Which of the texts are wanted.
-            bounds: Place of the first text of each log, and the number of texts.
-        """
-        places = are_wanted.nonzero()[0]
-        starts, ends, numbers = located.starts[places].tolist(), located.ends[places].tolist(), lines[places].tolist()
-        within = places.searchsorted(bounds).tolist()
-        return [cls(starts[first:end], ends[first:end], numbers[first:end]) for first, end in pairwise(within)]
-
-
-@dataclass(frozen=True, slots=True)
-class LogMarks:
-    """Known events of the keys in `MARK_CODES` in several logs, in their order, as arrays."""
-
-    codes: Codes
-    logs: Offsets
-    """Which of the logs, from 0."""
-    lines: Offsets
-    """Line numbers in that log, from 1."""
-    time_ms: Offsets
-    samples_count: Floats
-    """NaN where an event names none."""
-
-
 @dataclass(slots=True)
 class Log:
-    """One log: its event texts, where they stand, and what is known without decoding them."""
+    """What is told of one log beside its events."""
 
-    content: bytes
-    """What the offsets count in: the log, perhaps among others."""
-    step_texts: Texts
-    """Texts that look like statistics of training steps."""
-    other_texts: Texts
-    are_short: bool
-    """Whether no text is longer than `LONGEST_FOR_MSGSPEC`."""
     line_count: int
     event_count: int
     """Lines with an event, broken and known ones included."""
     known_values: list[KnownValue]
     """Of known events of which the value is read."""
-    known_value_lines: Offsets
+    known_value_places: Offsets
     broken: list[BrokenEvent] = field(default_factory=list)
     """Texts that turned out to be no events, so far."""
     unread: list[tuple[int, list[str]]] = field(default_factory=list)
     """Lines of events with members whose value could not be read, so far."""
 
-    def last_values(self, events: Mapping[str, Sequence[Event]]) -> dict[str, Any]:
-        """Return the last value of each key, of known events and of the `events` that were decoded."""
+    def last_values(self, decoded: Mapping[str, Event]) -> Mapping[str, Any]:
+        """Return the last value of each key, of known events and of the last `decoded` ones."""
         values = dict(self.known_values)
-        for key, found in events.items():
-            if key not in values or self._line_of_known(key) < found[-1].line:
-                values[key] = found[-1].value
+        for key, event in decoded.items():
+            if key not in values or self._place_of_known(key) < event.place:
+                values[key] = event.value
         return values
 
-    def _line_of_known(self, key: str) -> int:
-        """Return the line of the last known event with that key."""
-        lines: list[int] = self.known_value_lines.tolist()
-        return max(line for line, (known, _) in zip(lines, self.known_values, strict=True) if known == key)
-
-    def step_events(self) -> Iterator[tuple[list[StepEvent], list[int]]]:
-        """Decode statistics of training steps and yield them with their lines, some at once.
-
-        From the first text on that is none, the rest becomes one of `other_texts`.
-        """
-        for first, texts, lines in self._chunks(self.step_texts):
-            events = _decoded(texts) if self.are_short else None
-            if events is None:
-                self._set_aside(first)
-                return
-            yield events, lines
-
-    def events(self) -> Iterator[tuple[list[Event], list[int]]]:
-        """Decode the other texts and yield events with their lines, some at once."""
-        for _, texts, lines in self._chunks(self.other_texts):
-            yield self._decode(texts, lines)
-
-    def text_at(self, line: int) -> bytes:
-        """Return the event text that stands on a line."""
-        texts = self.other_texts
-        place = bisect_left(texts.lines, line)
-        return self.content[texts.starts[place] : texts.ends[place]]
-
-    def _chunks(self, texts: Texts) -> Iterator[tuple[int, list[bytes], list[int]]]:
-        content = self.content
-        for first in range(0, len(texts.starts), _EVENTS_AT_ONCE):
-            part = slice(first, first + _EVENTS_AT_ONCE)
-            bounds = zip(texts.starts[part], texts.ends[part], strict=True)
-            yield first, [content[start:end] for start, end in bounds], texts.lines[part]
-
-    def _set_aside(self, first: int) -> None:
-        """Move the step texts from the `first` on to the other texts, in the order of their lines."""
-        steps, others = self.step_texts, self.other_texts
-        bounds = sorted(
-            [
-                *zip(others.lines, others.starts, others.ends, strict=True),
-                *zip(steps.lines[first:], steps.starts[first:], steps.ends[first:], strict=True),
-            ]
-        )
-        self.other_texts = Texts(*([bound[place] for bound in bounds] for place in (1, 2, 0)))
-
-    def _decode(self, texts: list[bytes], lines: list[int]) -> tuple[list[Event], list[int]]:
-        if self.are_short:
-            try:
-                return list(map(decode_short, texts)), lines
-            except REFUSALS:
-                pass
-        events: list[Event] = []
-        kept: list[int] = []
-        for text, line in zip(texts, lines, strict=True):
-            try:
-                event, unread = decode(text)
-            except NotAnEventError as error:
-                self.broken.append(BrokenEvent(line, text, str(error), error.is_json))
-                continue
-            events.append(event)
-            kept.append(line)
-            if unread:
-                self.unread.append((line, unread))
-        return events, kept
+    def _place_of_known(self, key: str) -> int:
+        """Return the place of the last known event with that key."""
+        places: list[int] = self.known_value_places.tolist()
+        return max(place for place, (known, _) in zip(places, self.known_values, strict=True) if known == key)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Logs that were read together, and the known marks in them."""
+class LogMarks:
+    """Known events of the keys in `MARK_CODES`, in their order, as arrays."""
 
-    logs: list[Log]
-    marks: LogMarks
+    codes: Codes
+    places: Offsets
+    time_ms: Offsets
+    samples_count: Floats
+    """NaN where an event names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Event texts: where each begins and ends in the content, and its place among all lines of all logs."""
+
+    starts: Offsets
+    ends: Offsets
+    places: Offsets
+
+    def at(self, chosen: Offsets | Flags | slice) -> _Texts:
+        return _Texts(self.starts[chosen], self.ends[chosen], self.places[chosen])
+
+    def merged(self, others: Sequence[_Texts]) -> _Texts:
+        """Return these and the others in the order of their places."""
+        names = ("starts", "ends", "places")
+        joint = _Texts(*(np.concatenate([getattr(texts, name) for texts in (self, *others)]) for name in names))
+        return joint.at(joint.places.argsort())
+
+    def parts(self) -> Iterator[_Texts]:
+        for first in range(0, len(self.starts), _EVENTS_AT_ONCE):
+            yield self.at(slice(first, first + _EVENTS_AT_ONCE))
+
+    def cut(self, content: bytes) -> list[bytes]:
+        bounds = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [content[start:end] for start, end in bounds]
+
+
+class Reading:
+    """Logs that were read together: what was known of their events, and the others, which are decoded on demand."""
+
+    def __init__(
+        self, content: bytes, first_log: int, logs: list[Log], marks: LogMarks, steps: _Texts, others: _Texts
+    ) -> None:
+        self.first_log = first_log
+        self.logs = logs
+        self.marks = marks
+        self._content = content
+        self._steps = steps
+        self._others = others
+        self._are_short = max(_longest(steps), _longest(others)) <= LONGEST_FOR_MSGSPEC
+
+    def step_events(self) -> Iterator[tuple[list[StepEvent], Offsets]]:
+        """Decode statistics of training steps and yield them with their places, some at once.
+
+        Texts among which one is none are left to `events`.
+        """
+        set_aside = []
+        for part in self._steps.parts():
+            events = _decoded(part.cut(self._content)) if self._are_short else None
+            if events is None:
+                set_aside.append(part)
+            else:
+                yield events, part.places
+        if set_aside:
+            self._others = self._others.merged(set_aside)
+
+    def events(self) -> Iterator[list[Event]]:
+        """Decode the events that were neither known nor statistics of training steps, and yield them, some at once."""
+        for part in self._others.parts():
+            texts, places = part.cut(self._content), part.places.tolist()
+            events = _decoded_all(texts) if self._are_short else None
+            if events is None:
+                yield [event for text, place in zip(texts, places, strict=True) for event in self._decode(text, place)]
+                continue
+            for event, place in zip(events, places, strict=True):
+                event.place = place
+            yield events
+
+    def text_at(self, place: int) -> bytes:
+        """Return the event text that stands at a place."""
+        number = int(self._others.places.searchsorted(place))
+        return self._content[self._others.starts[number] : self._others.ends[number]]
+
+    def _decode(self, text: bytes, place: int) -> list[Event]:
+        """Return the event that a text is, none where it is none; its log is told what could not be read."""
+        number, line = divmod(place, LINES_A_LOG)
+        log = self.logs[number - self.first_log]
+        try:
+            event, unread = decode(text)
+        except NotAnEventError as error:
+            log.broken.append(BrokenEvent(line, text, str(error), error.is_json))
+            return []
+        if unread:
+            log.unread.append((line, unread))
+        event.place = place
+        return [event]
 
 
 class LogReader:
@@ -195,10 +179,10 @@ class LogReader:
 
         Of other keys than these and `MARKS` nothing is needed; without `in_full` every event is needed as a whole.
         """
-        self._known = None if in_full is None else KnownEvents(_decoded_wholly, in_full, by_value)
+        self._known = None if in_full is None else KnownEvents(_decoded_if_readable, in_full, by_value)
 
-    def read(self, contents: Sequence[bytes]) -> Reading:
-        """Return the logs; nothing in `contents` raises.
+    def read(self, contents: Sequence[bytes], first_log: int = 0) -> Reading:
+        """Return the logs, of which the first has that number; nothing in `contents` raises.
 
         Lines end at a newline. As in the official reader a carriage return ends an event too, and of two tokens on a
         line the last one counts; a text is an event if the json module accepts it and it is an object with a time in
@@ -213,39 +197,39 @@ class LogReader:
         line_counts = newlines.before(begins[1:] - 1) - first_lines
         line_counts += [bool(log) and not log.endswith(b"\n") for log in contents]
         bounds = located.starts.searchsorted(begins)
-        lines = located.lines - np.repeat(first_lines - 1, np.diff(bounds))
+        texts = _Texts(located.starts, located.ends, _places(located, bounds, first_lines, first_log))
 
         parted = self._known.part(content, located) if self._known else nothing_known(located)
-        other_texts = Texts.by_log(located, lines, ~(parted.is_known | parted.is_statistics), bounds)
-        step_texts = Texts.by_log(located, lines, parted.is_statistics, bounds)
-        value_lines = lines[parted.value_places]
-        are_short = int((located.ends - located.starts).max(initial=0)) <= LONGEST_FOR_MSGSPEC
+        value_places = texts.places[parted.value_places]
         logs = [
-            Log(
-                content=content,
-                step_texts=steps,
-                other_texts=others,
-                are_short=are_short,
-                line_count=line_count,
-                event_count=event_count,
-                known_values=parted.values[first_value:end_value],
-                known_value_lines=value_lines[first_value:end_value],
-            )
-            for steps, others, line_count, event_count, (first_value, end_value) in zip(
-                step_texts,
-                other_texts,
+            Log(line_count, event_count, parted.values[first:end], value_places[first:end])
+            for line_count, event_count, (first, end) in zip(
                 line_counts.tolist(),
                 np.diff(bounds).tolist(),
                 pairwise(parted.value_places.searchsorted(bounds).tolist()),
                 strict=True,
             )
         ]
-        return Reading(logs, _marks_of_logs(parted.marks, lines, bounds))
+        marks = parted.marks
+        return Reading(
+            content,
+            first_log,
+            logs,
+            LogMarks(marks.codes, texts.places[marks.places], marks.time_ms, marks.samples_count),
+            steps=texts.at(parted.is_statistics),
+            others=texts.at(~(parted.is_known | parted.is_statistics)),
+        )
 
 
-def _marks_of_logs(marks: Marks, lines: Offsets, bounds: Offsets) -> LogMarks:
-    logs = bounds.searchsorted(marks.places, "right") - 1
-    return LogMarks(marks.codes, logs, lines[marks.places], marks.time_ms, marks.samples_count)
+def _places(located: Located, bounds: Offsets, first_lines: Offsets, first_log: int) -> Offsets:
+    """Return the place of each text: its log times `LINES_A_LOG` plus its line, from 1."""
+    begins = np.arange(first_log, first_log + len(first_lines)) * LINES_A_LOG - first_lines + 1
+    places: Offsets = located.lines + np.repeat(begins, np.diff(bounds))
+    return places
+
+
+def _longest(texts: _Texts) -> int:
+    return int((texts.ends - texts.starts).max(initial=0))
 
 
 def _decoded(texts: list[bytes]) -> list[StepEvent] | None:
@@ -256,8 +240,23 @@ def _decoded(texts: list[bytes]) -> list[StepEvent] | None:
         return None
 
 
-def _decoded_wholly(text: bytes) -> Event | None:
-    """Return the event that a text is, None where it is none or has members that cannot be read."""
+def _decoded_all(texts: list[bytes]) -> list[Event] | None:
+    """Return the events that short texts are, None if one of them must be decoded with more care."""
+    try:
+        return list(map(decode_short, texts))
+    except REFUSALS:
+        return None
+
+
+def _decoded_if_readable(texts: list[bytes]) -> list[Event | None]:
+    """Return the event that each text is, None where it is none or has members that cannot be read."""
+    events: Sequence[Event] | None = None
+    if max(map(len, texts)) <= LONGEST_FOR_MSGSPEC:
+        events = _decoded_all(texts)
+    return [_decoded_alone(text) for text in texts] if events is None else list(events)
+
+
+def _decoded_alone(text: bytes) -> Event | None:
     try:
         event, unread = decode(text)
     except NotAnEventError:

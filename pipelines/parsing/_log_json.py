@@ -14,6 +14,9 @@ import msgspec
 
 LARGEST_INTEGER = 2**63 - 1
 
+LINES_A_LOG = 2**32
+"""Numbers the lines of all logs in one row: log times this plus line."""
+
 # The json module refuses integers of more than 4,300 digits, msgspec skips over them: such texts go to json.
 LONGEST_FOR_MSGSPEC = 4_000
 REFUSALS = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
@@ -57,8 +60,18 @@ class Event(msgspec.Struct, gc=False):
     key: str
     value: Statistics | list[Any] | str | int | float | bool | None
     metadata: Metadata
-    line: int = 0
-    """Line number within the log, from 1; whoever reads a log sets it where it is asked for, whatever a text says."""
+    place: int = 0
+    """Its place among the lines of all logs; whoever reads a log sets it, whatever a text says."""
+
+    @property
+    def log(self) -> int:
+        """Number of the log that it stands in."""
+        return self.place // LINES_A_LOG
+
+    @property
+    def line(self) -> int:
+        """Line number within the log, from 1."""
+        return self.place % LINES_A_LOG
 
 
 class StepStatistics(msgspec.Struct, gc=False, forbid_unknown_fields=True):

@@ -30,8 +30,8 @@ Codes = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
 KnownValue = tuple[str, Any]
 """Key and value of an event."""
-Decode = Callable[[bytes], Event | None]
-"""Returns the event that a text is, None where it is none or has members that cannot be read."""
+Decode = Callable[[list[bytes]], list[Event | None]]
+"""Returns the event that each text is, None where it is none or has members that cannot be read."""
 
 MARKS = ("eval_start", "eval_stop", "block_start", "block_stop", "init_start")
 """Events of which no more is read than when they came and, of some, how many samples were consumed by then."""
@@ -128,30 +128,33 @@ class KnownEvents:
         )
 
     def _look_up(self, tails: list[bytes]) -> Offsets:
-        """Return the number under which each tail is known."""
+        """Return the number under which each of the tails, which differ, is known."""
         if len(self._numbers) + len(tails) > len(self._codes):
             self._forget(max(_MOST_KNOWN, len(tails)))
         numbers = list(map(self._numbers.get, tails))
-        return np.array(
-            [self._learn(tail) if number is None else number for tail, number in zip(tails, numbers, strict=True)],
-            np.int64,
-        )
+        if None in numbers:
+            self._learn([tail for tail, number in zip(tails, numbers, strict=True) if number is None])
+            numbers = list(map(self._numbers.get, tails))
+        return np.array(numbers, np.int64)
 
-    def _learn(self, tail: bytes) -> int:
-        """Note what is known of an event by its tail."""
-        number = self._numbers[tail] = len(self._numbers)
-        event = self._decode(WITH_ANY_TIME + tail)
-        code, samples = _UNREAD, None
+    def _learn(self, tails: list[bytes]) -> None:
+        """Note what is known of events by their tails."""
+        first = len(self._numbers)
+        self._numbers.update(zip(tails, range(first, first + len(tails)), strict=True))
+        events = self._decode([WITH_ANY_TIME + tail for tail in tails])
+        codes = [self._code(event) for event in events]
+        samples = [None if event is None else event.metadata.samples_count for event in events]
+        new = slice(first, first + len(tails))
+        self._codes[new] = codes
+        self._samples_count[new] = [math.nan if count is None else count for count in samples]
+        for number, (code, event) in enumerate(zip(codes, events, strict=True), first):
+            if code == _VALUE and event is not None:
+                self._values[number] = event.key, event.value
+
+    def _code(self, event: Event | None) -> int:
         if event is None or event.key in self._in_full:
-            code = _UNKNOWN
-        elif event.key in MARK_CODES:
-            code, samples = MARK_CODES[event.key], event.metadata.samples_count
-        elif event.key in self._by_value:
-            code = _VALUE
-            self._values[number] = event.key, event.value
-        self._codes[number] = code
-        self._samples_count[number] = math.nan if samples is None else samples
-        return number
+            return _UNKNOWN
+        return MARK_CODES.get(event.key, _VALUE if event.key in self._by_value else _UNREAD)
 
 
 def _letters(key: str) -> np.uint64:

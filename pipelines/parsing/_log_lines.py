@@ -5,9 +5,7 @@ Finding lines and tokens belongs here; reading what a text says does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,52 +15,87 @@ TOKEN = b":::MLLOG "
 
 Offsets = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
-Numbers = TypeVar("Numbers", npt.NDArray[np.uint8], npt.NDArray[np.uint16])
 Flags = npt.NDArray[np.bool_]
 
-_BLOCK_BYTES = 2**18
 _NEWLINE, _CARRIAGE_RETURN = b"\n\r"
-_TWO_COLONS = np.frombuffer(TOKEN, np.uint16, 1)[0]
+_TWO_COLONS = int(np.frombuffer(TOKEN, np.uint16, 1)[0])
+_SIX, _SEVEN = np.uint64(2**48 - 1), np.uint64(2**56 - 1)
+"""The bytes of a word that are compared."""
+_BLOCK_BYTES = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Where a number stands among others, by groups of eight: most hold none, nearly all others hold one."""
+
+    places: Offsets
+    """Places of the groups in which it stands."""
+    marks: Words
+    """For each of these groups eight bytes: 1 where it stands and 0 elsewhere."""
+
+    def firsts(self) -> Offsets:
+        """Return where it stands first in each of the groups."""
+        lowest = self.marks & (~self.marks + np.uint64(1))
+        # A lone mark is a power of two, whose exponent as a float is eight times its place among the eight bytes.
+        within = ((lowest.astype(np.float64).view(np.int64) >> 52) - 1023) >> 3
+        firsts: Offsets = 8 * self.places + within
+        return firsts
+
+    def all(self) -> Offsets:
+        """Return every place where it stands."""
+        others = self.marks & (self.marks - np.uint64(1))
+        if not others.any():
+            return self.firsts()
+        return np.sort(
+            np.concatenate([self.firsts(), _Found(self.places, others).at((others != 0).nonzero()[0]).all()])
+        )
+
+    def at(self, groups: Offsets) -> _Found:
+        """Return it for some of the groups."""
+        return _Found(self.places[groups], self.marks[groups])
+
+
+def _find(numbers: npt.NDArray[np.uint8] | npt.NDArray[np.uint16], wanted: int) -> _Found:
+    """Return where a number stands; it takes half the time of looking at each flag.
+
+    What is made for a block stays in the processor's cache, and is too small for memory to be mapped for it.
+    """
+    places, marks = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    length = _BLOCK_BYTES // numbers.itemsize
+    for first in range(0, len(numbers), length):
+        flags = numbers[first : first + length] == wanted
+        if len(flags) % 8:
+            flags = np.append(flags, np.zeros(-len(flags) % 8, np.bool_))
+        groups = flags.view(np.uint64)
+        found = (groups != 0).nonzero()[0]
+        places.append(found + first // 8)
+        marks.append(groups[found])
+    return _Found(np.concatenate(places), np.concatenate(marks))
 
 
 class Newlines:
-    """Where lines end in a content, found eight bytes at a time: in half the time of looking at each byte.
-
-    Most groups of eight hold no newline, nearly all others hold one.
-    """
+    """Where lines end in a content."""
 
     def __init__(self, content: bytes) -> None:
-        whole_size = len(content) // 8 * 8
-        characters = np.frombuffer(content, np.uint8, whole_size)
+        found = _find(np.frombuffer(content, np.uint8), _NEWLINE)
         # The last line may end with the content.
-        ending = np.frombuffer((content[whole_size:] + b"\n").ljust(8, b"\0"), np.uint8)
-        places, marks = [], []
-        for begin, block in (*_blocks(characters), (whole_size, ending)):
-            groups = (block == _NEWLINE).view(np.uint64)
-            found = (groups != 0).nonzero()[0]
-            places.append(found + begin // 8)
-            marks.append(groups[found])
-        self._places, self._marks = np.concatenate(places), np.concatenate(marks)
-        self._are_single = not (self._marks & (self._marks - np.uint64(1))).any()
-        self._before = np.concatenate([[0], np.bitwise_count(self._marks).cumsum(dtype=np.int64)])
+        group, within = divmod(len(content), 8)
+        self._found = _Found(np.append(found.places, group), np.append(found.marks, np.uint64(1 << 8 * within)))
+        self._before = np.concatenate([[0], np.bitwise_count(self._found.marks).cumsum(dtype=np.int64)])
 
     def before(self, offsets: Offsets) -> Offsets:
         """Return how many newlines stand before each offset."""
         groups, within = offsets >> 3, (offsets & 7).astype(np.uint64)
-        nearest = self._places.searchsorted(groups)
-        earlier = self._marks[nearest] & ((np.uint64(1) << 8 * within) - np.uint64(1))
-        within_group = np.where(self._places[nearest] == groups, np.bitwise_count(earlier), 0)
-        counts: Offsets = self._before[nearest] + within_group
+        nearest = self._found.places.searchsorted(groups)
+        earlier = self._found.marks[nearest] & ((np.uint64(1) << 8 * within) - np.uint64(1))
+        in_group = np.where(self._found.places[nearest] == groups, np.bitwise_count(earlier), 0)
+        counts: Offsets = self._before[nearest] + in_group
         return counts
 
     def around(self, offsets: Offsets) -> tuple[Offsets, Offsets]:
         """Return the newlines before each offset and where its line ends; the seven bytes before it are no newlines."""
-        nearest = self._places.searchsorted(offsets >> 3)
-        marks = self._marks[nearest]
-        lowest = marks if self._are_single else marks & (~marks + np.uint64(1))
-        # A lone mark is a power of two, whose exponent as a float is eight times its place among the eight bytes.
-        within = ((lowest.astype(np.float64).view(np.int64) >> 52) - 1023) >> 3
-        return self._before[nearest], 8 * self._places[nearest] + within
+        nearest = self._found.places.searchsorted(offsets >> 3)
+        return self._before[nearest], self._found.at(nearest).firsts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,31 +151,25 @@ def word(letters: bytes) -> np.uint64:
     return np.uint64(int.from_bytes(letters, "little"))
 
 
-def _blocks(array: Numbers) -> Iterator[tuple[int, Numbers]]:
-    """Yield blocks that stay in the processor's cache, each with the offset of its first byte."""
-    length = _BLOCK_BYTES // array.itemsize
-    for first in range(0, len(array), length):
-        yield first * array.itemsize, array[first : first + length]
-
-
 def _tokens(content: bytes) -> Offsets:
     """Return the offset of every token.
 
     Of the three colons that a token begins with two stand at an even offset, so comparing pairs of bytes finds them:
-    the first two or the last two. This takes half the time of a substring search.
+    the last two or the first two. This takes half the time of a substring search.
     """
-    in_pairs = np.frombuffer(content, np.uint16, len(content) // 2)
-    found = [(block == _TWO_COLONS).nonzero()[0] * 2 + begin for begin, block in _blocks(in_pairs)]
-    pairs = np.concatenate([np.empty(0, np.int64), *found])
-    is_inside = (pairs > 0) & (pairs + 15 <= len(content))
+    pairs = 2 * _find(np.frombuffer(content, np.uint16, len(content) // 2), _TWO_COLONS).all()
+    is_inside = (pairs > 0) & (pairs + len(TOKEN) < len(content))
     inside = pairs[is_inside]
     if not len(inside):
         return _tokens_among(pairs, content)
-    low, high = words_at(content, inside - 1, 2)
-    letters, space = word(TOKEN[:8]), word(TOKEN[8:])
-    is_before = (low == letters) & ((high & 0xFF) == space)
-    is_here = (((low >> 8) | (high << 56)) == letters) & (((high >> 8) & 0xFF) == space)
-    tokens = (inside - is_before)[is_before | is_here]
+    (following,) = words_at(content, inside + 2, 1)
+    is_first_pair = (following & _SEVEN) == word(TOKEN[2:])
+    may_be_last = ((following & _SIX) == word(TOKEN[3:])).nonzero()[0]
+    colons = np.frombuffer(content, np.uint8)[inside[may_be_last] - 1] == TOKEN[0]
+    last_pairs = may_be_last[colons]
+    inside[last_pairs] -= 1
+    is_first_pair[last_pairs] = True
+    tokens = inside[is_first_pair]
     at_edges = _tokens_among(pairs[~is_inside], content)
     return np.sort(np.concatenate([tokens, at_edges])) if len(at_edges) else tokens
 

@@ -5,15 +5,16 @@ Settings and single events belong here; evaluations and training statistics are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from pipelines.parsing._event_columns import LINES_A_LOG, MarkColumns
-from pipelines.parsing._log_events import EventsByKey, Log, LogMarks
-from pipelines.parsing._log_json import LARGEST_INTEGER, Event, as_number, quoted
+from pipelines.parsing._event_columns import MarkColumns
+from pipelines.parsing._log_events import EventsByKey, Log, Reading
+from pipelines.parsing._log_json import LARGEST_INTEGER, LINES_A_LOG, Event, as_number, quoted
 from pipelines.parsing.layout import Placed, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.schemas.core import Runs
@@ -78,7 +79,7 @@ SETTINGS = frozenset(_SETTINGS.values())
 
 
 class RunTable:
-    """Settings and single events, gathered log by log.
+    """Settings and single events, gathered from logs.
 
     Of a setting that a log repeats the last value counts, as it does to the official reader.
     """
@@ -90,17 +91,33 @@ class RunTable:
         self._keyed = [(key, self._settings[column]) for column, key in _SETTINGS.items()]
         self._init_starts = MarkColumns("init_start")
 
-    def add_marks(self, first_log: int, marks: LogMarks) -> None:
-        """Gather the known starts of initialisation in logs of which the first has that number."""
-        self._init_starts.add(first_log, marks)
+    def add(self, files: Sequence[tuple[PublishedFile, Placed]], reading: Reading, events: EventsByKey) -> None:
+        """Gather logs: what was known of their events, and the decoded ones."""
+        self._init_starts.add(reading.marks)
+        self._init_starts.add_events(events)
+        starts, stops, init_stops = (_by_log(events.get(key, [])) for key in ("run_start", "run_stop", "init_stop"))
+        last_evals = {event.place // LINES_A_LOG: event for event in events.get("eval_accuracy", [])}
+        settings = {key: _by_log(events[key]) for key in SETTINGS & events.keys()}
+        for number, ((file, placed), log) in enumerate(zip(files, reading.logs, strict=True), reading.first_log):
+            self._add_settings(log, {key: found[number][-1] for key, found in settings.items() if number in found})
+            batch = _whole(self._settings["global_batch_size"][-1])
+            stop = stops[number][0] if number in stops else None
+            self._add_log(
+                file,
+                placed,
+                log,
+                _times(starts.get(number, []), stops.get(number, []), init_stops.get(number, [])),
+                _stated_step_count(stop, last_evals.get(number), batch),
+            )
 
-    def add(self, file: PublishedFile, placed: Placed, log: Log, events: EventsByKey) -> None:
-        """Gather one log."""
-        self._init_starts.add_events(len(self._logs), events)
-        last_values = log.last_values(events)
+    def _add_settings(self, log: Log, decoded: dict[str, Event]) -> None:
+        last_values = log.last_values(decoded)
         for key, values in self._keyed:
             values.append(last_values.get(key))
-        batch = _whole(self._settings["global_batch_size"][-1])
+
+    def _add_log(
+        self, file: PublishedFile, placed: Placed, log: Log, times: tuple[Any, ...], stated_step_count: int | None
+    ) -> None:
         result = result_id(file.round, placed)
         broken = log.broken
         self._logs.append(
@@ -119,8 +136,8 @@ class RunTable:
                 log.event_count,
                 len(broken),
                 broken[0].line if broken else None,
-                *_times(events),
-                _stated_step_count(events, batch),
+                *times,
+                stated_step_count,
             )
         )
         if broken or log.unread:
@@ -232,11 +249,17 @@ class RunTable:
         )
 
 
-def _times(events: EventsByKey) -> tuple[Any, ...]:
+def _by_log(events: list[Event]) -> dict[int, list[Event]]:
+    of_log = defaultdict(list)
+    for event in events:
+        of_log[event.place // LINES_A_LOG].append(event)
+    return of_log
+
+
+def _times(starts: list[Event], stops: list[Event], init_stops: list[Event]) -> tuple[Any, ...]:
     """Return run_start, run_stop, status and initialisation, in the order of the columns."""
-    starts, stops = events.get("run_start", []), events.get("run_stop", [])
     start, stop = starts[0] if starts else None, stops[0] if stops else None
-    init_stop: Event | None = max(events.get("init_stop", ()), key=lambda event: event.time_ms, default=None)
+    init_stop: Event | None = max(init_stops, key=lambda event: event.time_ms, default=None)
     return (
         len(starts),
         None if start is None else start.time_ms,
@@ -250,19 +273,18 @@ def _times(events: EventsByKey) -> tuple[Any, ...]:
     )
 
 
-def _stated_step_count(events: EventsByKey, global_batch: int | None) -> int | None:
+def _stated_step_count(stop: Event | None, last_eval: Event | None, global_batch: int | None) -> int | None:
     """Return the optimizer steps as stated at run_stop, else from the samples at the end and the batch."""
-    stops, evals = events.get("run_stop"), events.get("eval_accuracy")
     samples = None
-    if stops:
-        stop = stops[0].metadata
-        samples = stop.samples_count
-        if stop.step_num is not None:
-            return _count(stop.step_num)
-        if samples is not None and type(stop.step) is float:
-            return _count(stop.step)
-    if samples is None and evals:
-        samples = evals[-1].metadata.samples_count
+    if stop is not None:
+        stated = stop.metadata
+        samples = stated.samples_count
+        if stated.step_num is not None:
+            return _count(stated.step_num)
+        if samples is not None and type(stated.step) is float:
+            return _count(stated.step)
+    if samples is None and last_eval is not None:
+        samples = last_eval.metadata.samples_count
     return None if samples is None or not global_batch else _count(round(samples / global_batch))
 
 

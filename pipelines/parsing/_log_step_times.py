@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.parsing._event_columns import LINES_A_LOG
+from pipelines.parsing._log_json import LINES_A_LOG
 
 POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
 """Rounds whose step times have been published over every record of a log but the first three.

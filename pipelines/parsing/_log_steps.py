@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from itertools import compress
 
+import numpy as np
 import polars as pl
 
 from pipelines.parsing._event_columns import (
-    LINES_A_LOG,
     ColumnReader,
     EventColumns,
     MarkColumns,
+    places_of,
     read_numbers,
     read_samples,
     read_steps,
 )
 from pipelines.parsing._log_events import EventsByKey, LogMarks
-from pipelines.parsing._log_json import Event, Statistics, StepEvent
+from pipelines.parsing._log_json import LINES_A_LOG, Event, Statistics, StepEvent
+from pipelines.parsing._log_lines import Offsets
 from pipelines.parsing._log_step_times import PACE, POOLED_ROUNDS, STEP_TIMES, block_paces, summarise
 
 TRACKED = "tracked_stats"
@@ -52,7 +54,7 @@ _OF_STEP_METADATA = _OF_METADATA | {"metadata_step": lambda metadata: [entry.ste
 
 
 class StepTable:
-    """Training statistics, gathered log by log and then judged together."""
+    """Training statistics, gathered from logs and then judged together."""
 
     def __init__(self) -> None:
         self._columns = EventColumns(_OF_VALUE, _OF_METADATA)
@@ -61,39 +63,33 @@ class StepTable:
         self._block_starts = MarkColumns("block_start")
         self._block_stops = MarkColumns("block_stop")
 
-    def add_marks(self, first_log: int, marks: LogMarks) -> None:
-        """Gather the known begins and ends of blocks of steps in logs of which the first has that number."""
-        self._block_starts.add(first_log, marks)
-        self._block_stops.add(first_log, marks)
-
-    def add_steps(self, log: int, events: list[StepEvent], lines: list[int]) -> None:
-        """Gather the training statistics among such events of a log."""
+    def add_steps(self, events: list[StepEvent], places: Offsets) -> None:
+        """Gather the training statistics among such events, which stand at these places."""
         is_training = [event.value.validation_step_time is None for event in events]
         if not all(is_training):
-            events, lines = list(compress(events, is_training)), list(compress(lines, is_training))
-        self._step_columns.add(log, events, lines)
+            events, places = list(compress(events, is_training)), places[np.array(is_training)]
+        self._step_columns.add(events, places)
 
-    def add(self, log: int, events: list[Event]) -> None:
-        """Gather the training statistics among other events of a log whose value should be a dictionary of them."""
+    def add(self, marks: LogMarks, events: EventsByKey) -> None:
+        """Gather blocks of steps, known and decoded ones, and the training statistics among the decoded events."""
+        self._block_starts.add(marks)
+        self._block_stops.add(marks)
+        self._block_starts.add_events(events)
+        self._block_stops.add_events(events)
+        self._add_statistics(events.get(TRACKED, []))
+        for key, columns in self._scalar_columns.items():
+            found = events.get(key, [])
+            scalars = [event for event in found if type(event.value) is not Statistics]
+            columns.add(scalars, places_of(scalars))
+            if len(scalars) < len(found):
+                self._add_statistics(found)
+
+    def _add_statistics(self, events: list[Event]) -> None:
+        """Gather the training statistics among events whose value should be a dictionary of them."""
         training = [
             event for event in events if type(value := event.value) is Statistics and value.validation_step_time is None
         ]
-        self._columns.add(log, training, [event.line for event in training])
-
-    def add_scalars(self, log: int, events: EventsByKey) -> None:
-        """Gather the events of a log whose value is the statistic itself; some logs give a dictionary here too."""
-        for key, columns in self._scalar_columns.items():
-            found = events.get(key)
-            if found:
-                scalars = [event for event in found if type(event.value) is not Statistics]
-                columns.add(log, scalars, [event.line for event in scalars])
-                if len(scalars) < len(found):
-                    self.add(log, found)
-
-    def add_blocks(self, log: int, events: EventsByKey) -> None:
-        """Gather those begins and ends of blocks of steps in the log that were not known."""
-        self._block_starts.add_events(log, events)
-        self._block_stops.add_events(log, events)
+        self._columns.add(training, places_of(training))
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.

@@ -50,8 +50,9 @@ def parse_power_logs(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, pl.D
                 )
             )
             continue
-        (log,) = reader.read([file.content]).logs
-        events = [event for part, _ in log.events() for event in part]
+        reading = reader.read([file.content])
+        events = [event for decoded in reading.events() for event in decoded]
+        (log,) = reading.logs
         is_node = placed.name.startswith("node_")
         meter = _read_node(events) if is_node else _read_switch(events)
         rows.append(

@@ -12,7 +12,6 @@ import polars as pl
 
 from pipelines.parsing._log_evals import EvalTable
 from pipelines.parsing._log_events import EventsByKey, LogReader
-from pipelines.parsing._log_json import Event
 from pipelines.parsing._log_runs import IDENTITY, SETTINGS, RunTable
 from pipelines.parsing._log_steps import SCALARS, TRACKED, StepTable
 from pipelines.parsing.layout import Placed, classify
@@ -20,7 +19,7 @@ from pipelines.parsing.published import ParseFinding, PublishedFile, findings_fr
 from pipelines.schemas.core import Evals, Runs, Steps
 
 DEFAULT_BATCH_BYTES = 256_000_000
-_BYTES_READ_TOGETHER = 2_000_000
+_BYTES_READ_TOGETHER = 3_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
 
 
@@ -94,37 +93,30 @@ class _Batch:
         if placed is None or placed.kind != "result_log":
             self._misplaced.append(_misplaced(file))
             return
+        if self._waiting_bytes + len(file.content) > _BYTES_READ_TOGETHER:
+            self._read()
         self._waiting.append((file, placed))
         self._waiting_bytes += len(file.content)
-        if self._waiting_bytes >= _BYTES_READ_TOGETHER:
-            self._read()
 
     def _read(self) -> None:
-        reading = self._reader.read([file.content for file, _ in self._waiting])
-        self._runs.add_marks(self._log_count, reading.marks)
-        self._evals.add_marks(self._log_count, reading.marks)
-        self._steps.add_marks(self._log_count, reading.marks)
-        for (file, placed), log in zip(self._waiting, reading.logs, strict=True):
-            events = EventsByKey(list)
-            for steps, lines in log.step_events():
-                self._steps.add_steps(self._log_count, steps, lines)
-            for decoded, lines in log.events():
-                tracked: list[Event] = []
-                for event, line in zip(decoded, lines, strict=True):
-                    event.line = line
-                    (tracked if event.key == TRACKED else events[event.key]).append(event)
-                self._steps.add(self._log_count, tracked)
-            self._steps.add_scalars(self._log_count, events)
-            self._runs.add(file, placed, log, events)
-            self._evals.add(self._log_count, log, events)
-            self._steps.add_blocks(self._log_count, events)
-            self._log_count += 1
+        if not self._waiting:
+            return
+        reading = self._reader.read([file.content for file, _ in self._waiting], self._log_count)
+        for steps, places in reading.step_events():
+            self._steps.add_steps(steps, places)
+        events = EventsByKey(list)
+        for decoded in reading.events():
+            for event in decoded:
+                events[event.key].append(event)
+        self._steps.add(reading.marks, events)
+        self._evals.add(reading, events)
+        self._runs.add(self._waiting, reading, events)
+        self._log_count += len(self._waiting)
         self._waiting, self._waiting_bytes = [], 0
 
     def frames(self) -> ParsedLogs:
         """Return the frames of what was read."""
-        if self._waiting:
-            self._read()
+        self._read()
         runs = self._runs.frame()
         evals, eval_summary = self._evals.frames(runs)
         steps, step_summary = self._steps.frames(runs)

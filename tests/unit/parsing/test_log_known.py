@@ -111,7 +111,9 @@ def test_known_events_are_read_as_if_each_were_decoded(logs: list[list[str]], be
 def parted(lines: list[str]) -> Parted:
     content = log_file(lines).content
     located, _ = locate(content)
-    return KnownEvents(decode_short, in_full={"run_start"}, by_value={"seed"}).part(content, located)
+    return KnownEvents(lambda texts: list(map(decode_short, texts)), in_full={"run_start"}, by_value={"seed"}).part(
+        content, located
+    )
 
 
 def test_what_is_known_of_each_event() -> None:
