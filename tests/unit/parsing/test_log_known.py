@@ -73,7 +73,12 @@ KEYS = st.sampled_from(
         *("eval_accuracy", "eval_error", "train_loss", "throughput", "tracked_stats"),
     ]
 )
-VALUES = st.none() | st.integers(0, 9) | st.sampled_from(["bert", 0.5, True, {"train_step_time": 0.5}, {"x": 1}, []])
+MEMBERS = st.sampled_from(
+    ["train_step_time", "reduced_train_loss", "train_loss", "throughput", "validation_step_time", "lr", "other"]
+)
+STATISTICS = st.dictionaries(MEMBERS, st.sampled_from([0.5, 2, None, "0.5"]), min_size=1, max_size=3)
+VALUES = st.none() | st.integers(0, 9) | st.sampled_from(["bert", 0.5, True, []]) | STATISTICS
+MORE = st.dictionaries(st.sampled_from(["step", "step_num", "epoch_num", "lr", "status"]), SAMPLES, max_size=2)
 CHANGES = st.sampled_from(
     [
         lambda text: text.replace('"time_ms": ', '"time_ms":'),
@@ -95,7 +100,7 @@ CHANGES = st.sampled_from(
 @st.composite
 def texts(draw: st.DrawFn) -> str:
     metadata = {"samples_count": samples} if (samples := draw(SAMPLES)) is not None else {}
-    text = line(draw(KEYS), draw(VALUES), NOW_MS + draw(st.integers(0, 50)), **metadata)
+    text = line(draw(KEYS), draw(VALUES), NOW_MS + draw(st.integers(0, 50)), **metadata, **draw(MORE))
     return draw(CHANGES)(text) if draw(st.integers(0, 9)) == 0 else text
 
 
