@@ -84,7 +84,7 @@ class Settings:
         Setting(
             "RACKRECON_CLUSTER_SECONDS",
             "300",
-            "How long a refresh waits for a worker when the cluster has none",
+            "How long a refresh or a plan search waits for a worker when the cluster has none",
             read.seconds,
         ),
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -89,7 +91,8 @@ def progress() -> Iterator[Progress]:
 def guarded() -> Iterator[None]:
     """Turn an expected error into one line and an exit code; anything else keeps its traceback."""
     try:
-        yield
+        with _terminated_as_interrupted():
+            yield
     except BrokenPipeError:
         _forget_stdout()
         raise SystemExit(int(Exit.fine)) from None
@@ -101,6 +104,19 @@ def guarded() -> Iterator[None]:
         if code is None:
             raise
         stop(str(error), code)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that it lets go of what others wait for."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _exit_code(error: Exception) -> Exit | None:

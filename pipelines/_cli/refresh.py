@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 
 from pipelines._cli.messages import Exit, progress, say
@@ -57,10 +56,8 @@ class _RunnerWhenNeeded:
         self._workshop = workshop
         self._stack = stack
 
-    def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
-        stale = iter(round_names)
-        first = next(stale, None)
-        return iter(()) if first is None else self._runner.run_rounds(chain([first], stale))
+    def run_rounds(self, round_names: Iterable[str]) -> Generator[tuple[str, RunOutcome]]:
+        yield from self._runner.run_rounds(round_names)
 
     def run_sheets(self) -> RunOutcome:
         return self._runner.run_sheets()

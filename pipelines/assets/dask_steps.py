@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.execution.context.system import PlanOrchestrationContext
 from dagster._core.execution.plan.plan import ExecutionPlan
 from dagster_dask.executor import DaskExecutor
@@ -34,13 +35,21 @@ class _StepsOnDask(DaskExecutor):
     ) -> Iterator[dg.DagsterEvent]:
         """Run the steps on the workers and give their events.
 
+        Steps that are given up, or lost with the scheduler, end the run as interrupted.
+
         Dask looks for tasks inside whatever it is sent, and a run's set of partitions refuses to be looked into. The
         partition is in a tag as well, which is where steps read it.
         """
         run = plan_context.dagster_run._replace(partitions_subset=None)
         plan_data = plan_context.plan_data._replace(dagster_run=run)
         named = _NamedByTag(plan_data, plan_context.log, plan_context.executor, plan_context.output_capture)
-        yield from super().execute(named, execution_plan)
+        try:
+            yield from super().execute(named, execution_plan)
+        except TypeError as error:
+            # dagster-dask takes what Dask gives in place of the result of such a step for the step's events.
+            if "CancelledError" in str(error):
+                raise DagsterExecutionInterruptedError from error
+            raise
 
 
 @dg.executor(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
-from dagster._core.events import DagsterEventType
+from dagster._core.events import DagsterEventType, RunFailureReason
 from dagster._core.instance.ref import InstanceRef
 
 from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
@@ -47,7 +50,7 @@ class InProcessRunner:
         self._definitions = definitions
         self._instance = instance
 
-    def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
+    def run_rounds(self, round_names: Iterable[str]) -> Generator[tuple[str, RunOutcome]]:
         """Bring `raw` and `core` of each round up to date, one round after another."""
         for name in round_names:
             yield name, self._run_assets_of(name, ROUND_ASSETS)
@@ -69,18 +72,16 @@ class InProcessRunner:
 
     def _run(self, job: str, **arguments: Any) -> RunOutcome:
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
-        result = self._definitions.resolve_job_def(job).execute_in_process(
-            run_config=QUIET,
-            instance=self._instance,
-            raise_on_error=False,
-            **arguments,
-        )
-        if result.success:
-            return RunOutcome()
-        if any(_is_interruption(event) for event in result.all_events):
-            # Dagster makes a failed step of a signal; whoever sent it wants the refresh to end, not to go on without.
-            raise KeyboardInterrupt
-        return failure(result.all_events)
+        with _requests_to_end() as is_to_end:
+            result = self._definitions.resolve_job_def(job).execute_in_process(
+                run_config=QUIET,
+                instance=self._instance,
+                raise_on_error=False,
+                **arguments,
+            )
+            if is_to_end() or any(is_interruption(event) for event in result.all_events):
+                raise KeyboardInterrupt
+        return RunOutcome() if result.success else failure(result.all_events)
 
 
 def runner_of(settings: Settings, definitions: dg.Definitions, instance: dg.DagsterInstance) -> InProcessRunner:
@@ -93,10 +94,43 @@ def runner_of(settings: Settings, definitions: dg.Definitions, instance: dg.Dags
     return ClusterRunner(definitions, instance, settings)
 
 
-def _is_interruption(event: dg.DagsterEvent) -> bool:
-    """Return whether the event tells that SIGINT or SIGTERM ended a step or the run."""
+@contextmanager
+def _requests_to_end() -> Iterator[Callable[[], bool]]:
+    """Give what tells whether SIGINT or SIGTERM has come.
+
+    Dagster makes a failed step of such a signal, and forgets one that comes after the last step. Whoever sent it wants
+    the refresh to end, not to go on without the part. Dagster also leaves the handler of SIGINT for both.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    terminate = signal.getsignal(signal.SIGTERM)
+    read, write = os.pipe()
+    for end in (read, write):
+        os.set_blocking(end, False)
+    before = signal.set_wakeup_fd(write)
+
+    def is_to_end() -> bool:
+        try:
+            return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(os.read(read, 64))
+        except BlockingIOError:
+            return False
+
+    try:
+        yield is_to_end
+    finally:
+        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGTERM, terminate)
+        os.close(read)
+        os.close(write)
+
+
+def is_interruption(event: dg.DagsterEvent) -> bool:
+    """Return whether the event tells that a step or the run was made to end."""
     if event.event_type is DagsterEventType.RUN_CANCELED:
         return True
+    if event.is_run_failure:
+        return event.job_failure_data.failure_reason is RunFailureReason.UNEXPECTED_TERMINATION
     error = event.step_failure_data.error if event.is_step_failure else None
     while error is not None and error.cls_name != DagsterExecutionInterruptedError.__name__:
         error = error.cause

@@ -7,47 +7,83 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from pipelines.cluster.errors import ClusterError
+from pipelines.cluster.permits import FOLDER
 from pipelines.cluster.spreading import Spread, spread_over
 from pipelines.cluster.versions import differences, versions
 from pipelines.lake.storage import LakeError, open_storage
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 _ANSWER_SECONDS = 10
-_CHECK_SECONDS = 60
+_SILENT_SECONDS = 60
+"""How long a scheduler that is connected may leave a question without an answer."""
+
 _SAME_INSTALL = "install the same checkout and requirements-cluster.lock there and restart it"
 
 
 class Cluster:
     """A scheduler whose workers can do our work."""
 
-    def __init__(self, client: Client, address: str) -> None:
+    def __init__(self, client: Client, address: str, wait_seconds: float) -> None:
         self._client = client
+        self._wait_seconds = wait_seconds
+        self._without_worker_since: float | None = None
+        self._witness = _future("rackrecon-connection", client)
         self.address = address
 
     @property
     def spread(self) -> Spread:
         """Return what works off units on the workers."""
-        return spread_over(self._client)
+        return spread_over(self._client, self.require)
 
     @property
     def worker_count(self) -> int:
         """Return how many workers there are now."""
-        return len(self._client.nthreads())
+        return len(self._client.nthreads(callback_timeout=_SILENT_SECONDS))
+
+    def require(self) -> None:
+        """Make sure that what was sent is still being worked on.
+
+        Raises:
+            ClusterError: the connection was lost, and with it all that was sent; or there was no worker for long.
+        """
+        # A scheduler forgets a client that it loses, also one that comes back; then every future is cancelled.
+        if self._witness.status == "cancelled":
+            raise self._lost()
+        try:
+            count = self.worker_count
+        except (OSError, TimeoutError) as error:
+            raise self._lost() from error
+        if count:
+            self._without_worker_since = None
+            return
+        now = time.monotonic()
+        since = self._without_worker_since = self._without_worker_since or now
+        if now - since > self._wait_seconds:
+            raise ClusterError(
+                f"the cluster at {self.address} had no worker for {self._wait_seconds:g} s: look at the logs of the "
+                "workers (one that needs more memory than there is gets killed) and start them"
+            )
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"the Dask scheduler at {self.address} was lost amid the work: look at its log, start it and the workers "
+            "again, or unset RACKRECON_CLUSTER to work in this process"
+        )
 
     def cancel(self, keys: list[str]) -> None:
-        """Give up work that anyone sent under these keys."""
-        from distributed import Future
-
-        self._client.cancel([Future(key, self._client) for key in keys], force=True)
+        """Give up work that anyone sent under these keys; without a scheduler there is none."""
+        with suppress(Exception):
+            self._client.cancel([_future(key, self._client) for key in keys], force=True)
 
     def ask(self, question: Callable[..., Any], *arguments: object) -> dict[str, Any]:
         """Return each worker's answer, or the exception that it gave, by the worker's address."""
@@ -79,18 +115,19 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Cluster]:
+def connected(address: str, wait_seconds: float) -> Iterator[Cluster]:
     """Give the cluster at an address while the context lasts.
 
     Args:
         address: Of the scheduler, as in the setting RACKRECON_CLUSTER.
+        wait_seconds: How long work may wait for a worker, as in the setting RACKRECON_CLUSTER_SECONDS.
 
     Raises:
         ClusterError: nothing answers there, there is no worker, or one has other code.
     """
     client = _client(address)
     try:
-        cluster = Cluster(client, address)
+        cluster = Cluster(client, address, wait_seconds)
         _check_versions(cluster)
         yield cluster
     finally:
@@ -107,7 +144,7 @@ def spread_of(settings: Settings) -> Iterator[Spread | None]:
     if settings.cluster is None:
         yield None
         return
-    with connected(settings.cluster) as cluster:
+    with connected(settings.cluster, settings.cluster_seconds) as cluster:
         yield cluster.spread
 
 
@@ -119,7 +156,8 @@ def _client(address: str) -> Client:
             f"RACKRECON_CLUSTER needs the extra `cluster`, and {error.name} is missing here: make cluster installs it"
         ) from None
     # what a lost connection means is said by us; the library would print a page about it
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return Client(address, timeout=_ANSWER_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -127,6 +165,12 @@ def _client(address: str) -> Client:
             f"RACKRECON_CLUSTER: no Dask scheduler answers at {address} within {_ANSWER_SECONDS} s ({_said(error)}): "
             "start one there (dask scheduler), correct the address, or unset the variable to work in this process"
         ) from error
+
+
+def _future(key: str, client: Client) -> Future[Any]:
+    from distributed import Future
+
+    return Future(key, client)
 
 
 def _check_versions(cluster: Cluster) -> None:
@@ -161,7 +205,7 @@ def _probe_lake(location: str, token: str) -> str | None:
 
 
 def _probe_key(token: str) -> str:
-    return f"cluster/{token}"
+    return f"{FOLDER}/{token}"
 
 
 def _said(error: object) -> str:

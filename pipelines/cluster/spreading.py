@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pipelines.cluster.errors import ClusterError
@@ -20,6 +22,10 @@ Result = TypeVar("Result")
 
 _UNITS_AHEAD = 2
 """How many units each thread of the cluster has before it, so that it need not wait for the next."""
+
+_LOOK_SECONDS = 1.0
+_TRANSFER_SECONDS = 60.0
+"""How long a result may take to come here before it is asked whether the cluster is still there."""
 
 
 class Spread(Protocol):
@@ -39,35 +45,56 @@ def one_by_one(work: Callable[[Unit], Result], units: Iterable[Unit], /) -> Iter
     return map(work, units)
 
 
-def spread_over(client: Client) -> Spread:
+def spread_over(client: Client, require: Callable[[], None]) -> Spread:
     """Return the `Spread` of a cluster; a unit whose worker dies is worked by another one.
+
+    What it gives ends with a `ClusterError` where the cluster is lost, or one unit takes worker after worker with it.
 
     Args:
         client: Connection to the scheduler.
+        require: Called before each unit is sent and time and again while a result is waited for; what it raises
+            gives up all units.
     """
 
     def spread(work: Callable[[Unit], Result], units: Iterable[Unit], /) -> Iterator[Result]:
         ours = dict(versions())
         sent: deque[Future[Any]] = deque()
+
+        def next_result() -> Any:
+            result = _result(sent[0], require)
+            sent.popleft()
+            return result
+
         try:
             for unit in units:
+                require()
                 sent.append(client.submit(_work_alike, ours, work, unit, pure=False))
                 if len(sent) >= _units_ahead(client):
-                    yield sent.popleft().result()
+                    yield next_result()
             while sent:
-                yield sent.popleft().result()
+                yield next_result()
         finally:
-            client.cancel(list(sent))
+            # A client whose scheduler is gone cannot say so, and what made this end must not be hidden.
+            with suppress(Exception):
+                client.cancel(list(sent))
 
     return spread
 
 
-def from_a_worker(work: Callable[[Unit], Result], units: Iterable[Unit], /) -> Iterator[Result]:
-    """Spread units from within work that a worker does, whose thread is free for them meanwhile."""
+def from_a_worker(
+    work: Callable[[Unit], Result], units: Iterable[Unit], /, *, require: Callable[[], None]
+) -> Iterator[Result]:
+    """Spread units from within work that a worker does, whose thread is free for them meanwhile.
+
+    Args:
+        work: As of a `Spread`.
+        units: As of a `Spread`.
+        require: As of `spread_over`.
+    """
     from distributed import worker_client
 
     with worker_client() as client:
-        yield from spread_over(client)(work, units)
+        yield from spread_over(client, require)(work, units)
 
 
 def require_versions(theirs: Mapping[str, str]) -> None:
@@ -87,6 +114,27 @@ def require_versions(theirs: Mapping[str, str]) -> None:
 def _work_alike(theirs: Mapping[str, str], work: Callable[[Unit], Result], unit: Unit) -> Result:
     require_versions(theirs)
     return work(unit)
+
+
+def _result(future: Future[Any], require: Callable[[], None]) -> Any:
+    from distributed import KilledWorker
+
+    while True:
+        try:
+            # Waits for the end of the work alone; the result takes its own time to come.
+            future.exception(timeout=_LOOK_SECONDS)
+            return future.result(timeout=_TRANSFER_SECONDS)
+        except KilledWorker as error:
+            raise ClusterError(
+                f"{error.allowed_failures + 1} workers died one after another of the same unit of work, the last at "
+                f"{error.last_worker.address}: look at its log; one that needs more memory than it may have gets killed"
+            ) from error
+        except (CancelledError, OSError) as error:
+            if future.status == "error":
+                raise
+            require()
+            if future.status == "cancelled":
+                raise ClusterError(f"the cluster gave up a unit of work: {error}") from error
 
 
 def _units_ahead(client: Client) -> int:

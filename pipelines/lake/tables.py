@@ -58,9 +58,16 @@ class PendingPartition:
 class Lake:
     """Tables of the registry under a storage. Table and partition names are never used as paths."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        before_publishing: Callable[[], None] = lambda: None,
+    ) -> None:
         self.storage = storage
         self._clock = clock
+        self._before_publishing = before_publishing
+        """Called when nobody else can publish in the partition's folder; what it raises leaves the partition."""
 
     @classmethod
     def at(cls, location: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Lake:
@@ -136,6 +143,7 @@ class Lake:
         """
         manifest_key = _manifest_key(entry, manifest.partition)
         with self.storage.exclusive(_folder(entry), _quarantine_folder(entry)):
+            self._before_publishing()
             self.storage.delete(manifest_key)
             if quarantine:
                 quarantine.publish()

@@ -5,7 +5,8 @@ The work is done by a runner, which is Dagster; what is fresh is told by the man
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -59,8 +60,10 @@ class RunOutcome:
 class Runner(Protocol):
     """Runs the assets."""
 
-    def run_rounds(self, round_names: Iterable[str]) -> Iterator[tuple[str, RunOutcome]]:
+    def run_rounds(self, round_names: Iterable[str]) -> Generator[tuple[str, RunOutcome]]:
         """Bring `raw` and `core` of each round up to date; give what came of it as soon as it ends, in any order.
+
+        What is under way is given up where the generator is closed.
 
         Args:
             round_names: Each is taken only when its turn has come.
@@ -230,10 +233,11 @@ def _refresh_rounds(
     before = {name: recall(workshop.lake, name) for name in round_names}
     parts = {name: _without_work(workshop, name, given.get(name), before[name]) for name in round_names}
     stale = [name for name in round_names if parts[name] is None]
+    if not stale:
+        return [part for part in parts.values() if part is not None]
     for name in stale:
         course.expect(name, _seconds(workshop, name, given.get(name), before[name]))
-    if stale:
-        course.expect(ANSWERS, ANSWERS_SECONDS)
+    course.expect(ANSWERS, ANSWERS_SECONDS)
 
     def begun() -> Iterator[str]:
         for name in stale:
@@ -244,14 +248,16 @@ def _refresh_rounds(
                 remember(workshop.lake, _input(given[name]))
             yield name
 
-    for name, outcome in runner.run_rounds(begun()):
-        course.end(name)
-        if outcome.reason is None:
-            parts[name] = Part(name, "refreshed")
-            continue
-        if name in given:
-            _put_back(workshop, name, before[name])
-        parts[name] = Part(name, "failed", outcome.reason, is_source=outcome.is_source)
+    # Closed here, while the lock is held: an exception keeps what it passed alive for longer.
+    with closing(runner.run_rounds(begun())) as outcomes:
+        for name, outcome in outcomes:
+            course.end(name)
+            if outcome.reason is None:
+                parts[name] = Part(name, "refreshed")
+                continue
+            if name in given:
+                _put_back(workshop, name, before[name])
+            parts[name] = Part(name, "failed", outcome.reason, is_source=outcome.is_source)
     return [part for part in parts.values() if part is not None]
 
 

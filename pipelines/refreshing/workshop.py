@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 
+from pipelines.cluster.permits import withdraw_all
 from pipelines.cluster.spreading import Spread, one_by_one
 from pipelines.lake.locks import Holder, refresh_lock
 from pipelines.lake.storage import sweep_scratch
@@ -53,7 +54,7 @@ class Workshop:
             LockedError: another process still holds it after the time that the settings allow.
             LakeVersionError: a newer program wrote the lake.
         """
-        with refresh_lock(self.lake.storage, self.settings.lock, self.settings.lock_seconds, on_wait):
+        with self._locked(on_wait):
             sweep_scratch(self.settings.warehouse)
             carry_over(self.lake)
             self.only_stale = True
@@ -91,5 +92,12 @@ class Workshop:
         if self.only_stale:
             yield
             return
-        with refresh_lock(self.lake.storage, self.settings.lock, self.settings.lock_seconds):
+        with self._locked(lambda holder: None):
+            yield
+
+    @contextmanager
+    def _locked(self, on_wait: Callable[[Holder | None], None]) -> Iterator[None]:
+        """Hold the lock; workers that a killed refresh left at work write no more."""
+        with refresh_lock(self.lake.storage, self.settings.lock, self.settings.lock_seconds, on_wait):
+            withdraw_all(self.lake.storage)
             yield

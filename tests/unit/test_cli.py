@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -90,6 +91,15 @@ def test_a_reader_that_closes_the_pipe_ends_the_command_quietly() -> None:
     with pytest.raises(SystemExit) as ended, guarded():
         raise UsageError("no")
     assert ended.value.code == Exit.usage
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_as_interrupted(how: signal.Signals, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended, guarded():
+        signal.raise_signal(how)
+    assert (ended.value.code, capsys.readouterr().err) == (130, "rackrecon: interrupted\n")
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_an_error_of_ours_keeps_its_traceback() -> None:

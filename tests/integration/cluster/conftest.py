@@ -12,12 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from distributed import Client
+
+from tests.integration.cluster import holding
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PAGE = REPOSITORY / "docs" / "deployment.md"
@@ -50,22 +53,87 @@ class DaskCluster:
     address: str = ""
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     _started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _scheduler: subprocess.Popen[bytes] | None = None
 
     def start_scheduler(self) -> None:
         port = str(free_port())
         self.address = f"tcp://127.0.0.1:{port}"
         here = {"10.0.0.1": "127.0.0.1", "8786": port}
         command = [here.get(word, word) for word in shown_command("scheduler")]
-        self._start("scheduler", command, {}, "Scheduler at")
+        self._scheduler = self._start("scheduler", command, {}, "Scheduler at")
 
-    def start_worker(self, name: str, environment: Mapping[str, str | None] | None = None) -> None:
-        """Start a worker; a variable that is None is taken out of its environment."""
+    def kill_scheduler(self) -> None:
+        """Kill the scheduler as a machine that loses its power would."""
+        assert self._scheduler is not None
+        self._scheduler.kill()
+        self._scheduler.wait()
+
+    def start_worker(
+        self, name: str, environment: Mapping[str, str | None] | None = None, hold_at: str | None = None
+    ) -> None:
+        """Start a worker; a variable that is None is taken out of its environment.
+
+        Args:
+            name: Name.
+            environment: Variables beside those of this process.
+            hold_at: Place of `holding` where it stops until it is let go.
+        """
         here = {"tcp://10.0.0.1:8786": self.address, "8": "1"}
         command = [here.get(word, word) for word in shown_command("worker")]
         # without the nanny, which would start it again, a killed worker is a lost machine
         own = ["--name", name, "--host", "127.0.0.1", "--no-nanny", "--local-directory", str(self.folder / name)]
+        if hold_at is not None:
+            self.hold()
+            own += ["--preload", holding.__file__]
+            environment = {**(environment or {}), holding.VARIABLE: f"{hold_at}:{self._hold}"}
         sign = "Starting established connection"
         self.workers[name] = self._start(name, [*command, *own], environment or {}, sign)
+
+    def hold(self) -> None:
+        """Let workers stop at their place, also those that were let go."""
+        shutil.rmtree(self._hold, ignore_errors=True)
+        self._hold.mkdir()
+
+    def wait_until_held(self, command: subprocess.Popen[str]) -> None:
+        """Wait until a worker is at its place, while the command runs that sent it there."""
+        deadline = time.monotonic() + _START_SECONDS
+        while not (self._hold / "held").exists():
+            assert command.poll() is None, command.communicate()
+            assert time.monotonic() < deadline, "no worker came there"
+            time.sleep(0.01)
+
+    def let_go(self) -> str:
+        """Let the worker go on; return what came of the work that was held: `done`, or what the error says."""
+        (self._hold / "go").touch()
+        deadline = time.monotonic() + _START_SECONDS
+        while not (self._hold / "over").exists():
+            assert time.monotonic() < deadline, "the worker did not go on"
+            time.sleep(0.01)
+        return (self._hold / "over").read_text("utf-8")
+
+    def wait_until_given_up(self) -> None:
+        """Wait until the scheduler has nothing for its workers to do, whatever these are still about."""
+        with Client(self.address, set_as_default=False) as client:
+            self._wait_until_none(client.processing)
+
+    def wait_until_idle(self) -> None:
+        """Wait until no worker is about a task, be it one that it ends for nobody; results may lie in its memory."""
+        with Client(self.address, set_as_default=False) as client:
+            self._wait_until_none(
+                lambda: client.run(
+                    lambda dask_worker: [key for key, task in dask_worker.state.tasks.items() if task.state != "memory"]
+                )
+            )
+
+    def _wait_until_none(self, tasks: Callable[[], Mapping[str, object]]) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while any(tasks().values()):
+            assert time.monotonic() < deadline, tasks()
+            time.sleep(0.01)
+
+    @property
+    def _hold(self) -> Path:
+        return self.folder / "hold"
 
     def kill_worker(self, name: str) -> None:
         """Kill a worker as a machine that loses its power would."""
@@ -100,7 +168,12 @@ class DaskCluster:
 @pytest.fixture
 def dask_cluster(tmp_path: Path) -> Iterator[DaskCluster]:
     """Give a scheduler without a worker."""
-    folder = tmp_path / "dask"
+    with running_scheduler(tmp_path / "dask") as cluster:
+        yield cluster
+
+
+@contextmanager
+def running_scheduler(folder: Path) -> Iterator[DaskCluster]:
     folder.mkdir()
     cluster = DaskCluster(folder)
     try:
@@ -168,3 +241,15 @@ def _wait_until_ready(port: int) -> None:
     while subprocess.run(command, capture_output=True).returncode != 0:
         assert time.monotonic() < deadline, "PostgreSQL did not start"
         time.sleep(0.2)
+
+
+def start_command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Start `rackrecon` as a terminal does, where SIGINT is heard."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    return subprocess.Popen(
+        [sys.executable, "-c", f"{code}from pipelines.cli import main; main()", *arguments],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -20,6 +20,7 @@ from distributed import Client
 
 from pipelines.assets.execution import project_instance, runner_of
 from pipelines.assets.tables import asset_key
+from pipelines.cluster.errors import ClusterError
 from pipelines.definitions import build_definitions
 from pipelines.lake.manifests import Manifest
 from pipelines.refreshing import rounds
@@ -85,8 +86,10 @@ def killing_the_first_worker_that_does(unit: str, cluster: DaskCluster) -> Itera
 
     thread = threading.Thread(target=kill)
     thread.start()
-    yield killed
-    thread.join()
+    try:
+        yield killed
+    finally:
+        thread.join()
 
 
 @pytest.mark.timeout(600)
@@ -118,17 +121,22 @@ def test_two_workers_of_which_one_dies_give_the_tables_of_this_process(
     assert not there.lake.storage.list("cluster"), "what the workers were asked is removed"
 
 
-def test_a_cluster_that_loses_every_worker_fails_what_is_left(
+def test_a_cluster_that_loses_every_worker_ends_the_refresh(
     settings: Settings, tarball: Callable[[], Path], dask_cluster: DaskCluster
 ) -> None:
     name = ROUNDS[0]
     workshop = workshop_of(settings, {name: tarball()})
     dask_cluster.start_worker("only")
     with project_instance(settings.prepare_dagster_home()) as instance:
-        with killing_the_first_worker_that_does(name, dask_cluster) as killed:
-            outcomes = refresh_on(dask_cluster, workshop, instance, (name,))
+        with (
+            pytest.raises(ClusterError) as error,
+            killing_the_first_worker_that_does(name, dask_cluster) as killed,
+        ):
+            refresh_on(dask_cluster, workshop, instance, (name,))
         assert killed == ["only"]
-        assert "had no worker for 2 s" in (outcomes[name].reason or "")
+        assert f"the cluster at {dask_cluster.address} had no worker for 2 s" in str(error.value)
+        assert f"not read: {name}; answers and warehouse are as they were" in str(error.value)
+    assert not workshop.lake.storage.list("cluster"), "the permit is withdrawn"
     dask_cluster.start_worker("next")
     ended = subprocess.run(
         [sys.executable, "-c", "from pipelines.cli import main; main()", "refresh", "--round", name],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from distributed import KilledWorker
 
 from pipelines.cluster import spreading
 from pipelines.cluster.errors import ClusterError
@@ -20,9 +22,21 @@ class Sent:
     def __init__(self, client: OneThread, work: Any, arguments: tuple[Any, ...]) -> None:
         self._client, self._work, self._arguments = client, work, arguments
 
-    def result(self) -> Any:
+        self.status = "pending"
+
+    def exception(self, timeout: float) -> None:
+        """Wait for the end, which has come."""
+        self._client.asked += 1
+        if self._client.asked <= len(self._client.before):
+            raise self._client.before[self._client.asked - 1]
+
+    def result(self, timeout: float) -> Any:
         self._client.in_flight -= 1
-        return self._work(*self._arguments)
+        try:
+            return self._work(*self._arguments)
+        except Exception:
+            self.status = "error"
+            raise
 
 
 class OneThread:
@@ -31,6 +45,9 @@ class OneThread:
     def __init__(self) -> None:
         self.in_flight = self.most_in_flight = 0
         self.cancelled: list[Sent] = []
+        self.before: list[Exception] = []
+        """What is told of the first unit before its end, one time after another."""
+        self.asked = 0
 
     def submit(self, work: Any, *arguments: Any, pure: bool) -> Sent:
         assert not pure, "the same unit sent by another refresh is another unit"
@@ -45,6 +62,14 @@ class OneThread:
         self.cancelled += units
 
 
+def still_wanted() -> None:
+    """Make sure that the work is wanted, which it is."""
+
+
+def silent(unit: int) -> None:
+    raise TimeoutError("the host is silent")
+
+
 def power(exponent: int, base: int) -> int:
     return int(base**exponent)
 
@@ -53,7 +78,7 @@ def power(exponent: int, base: int) -> int:
 def test_results_come_in_the_order_of_the_units(count: int) -> None:
     client: Any = OneThread()
     square = partial(power, 2)
-    assert list(spread_over(client)(square, range(count))) == list(one_by_one(square, range(count)))
+    assert list(spread_over(client, still_wanted)(square, range(count))) == list(one_by_one(square, range(count)))
     assert client.most_in_flight == min(count, 2)
 
 
@@ -66,7 +91,7 @@ def test_units_are_taken_when_there_is_room() -> None:
             yield unit
 
     client: Any = OneThread()
-    results = spread_over(client)(partial(power, 2), units())
+    results = spread_over(client, still_wanted)(partial(power, 2), units())
     assert next(results) == 0
     assert taken == [0, 1]
     results.close()  # type: ignore[attr-defined]
@@ -76,8 +101,42 @@ def test_units_are_taken_when_there_is_room() -> None:
 def test_a_unit_that_fails_gives_up_the_rest() -> None:
     client: Any = OneThread()
     with pytest.raises(ZeroDivisionError):
-        list(spread_over(client)(partial(power, -1), [0, 1]))
+        list(spread_over(client, still_wanted)(partial(power, -1), [0, 1]))
+    assert len(client.cancelled) == 2
+
+
+def test_what_waits_for_a_result_asks_whether_it_is_still_wanted() -> None:
+    client: Any = OneThread()
+    client.before = [TimeoutError(), OSError("a connection broke"), TimeoutError()]
+    asked = []
+    assert list(spread_over(client, lambda: asked.append(len(asked)))(partial(power, 2), [3])) == [9]
+    assert len(asked) == 1 + len(client.before), "once before the unit is sent"
+
+
+def test_work_that_is_no_longer_wanted_is_given_up() -> None:
+    client: Any = OneThread()
+    client.before = [TimeoutError()]
+
+    def require() -> None:
+        if client.in_flight:
+            raise ClusterError("whoever sent this work has ended")
+
+    with pytest.raises(ClusterError, match="has ended"):
+        list(spread_over(client, require)(partial(power, 2), [3]))
     assert len(client.cancelled) == 1
+
+
+def test_a_time_limit_of_the_work_itself_is_its_own_failure() -> None:
+    client: Any = OneThread()
+    with pytest.raises(TimeoutError, match="the host is silent"):
+        list(spread_over(client, still_wanted)(silent, [0]))
+
+
+def test_a_unit_that_takes_workers_with_it_is_named() -> None:
+    client: Any = OneThread()
+    client.before = [KilledWorker("a unit", SimpleNamespace(address="tcp://10.0.0.2:1"), 3)]
+    with pytest.raises(ClusterError, match=r"4 workers died .* the last at tcp://10\.0\.0\.2:1: look at its log"):
+        list(spread_over(client, still_wanted)(partial(power, 2), [3]))
 
 
 def test_work_of_another_version_is_refused() -> None:
