@@ -55,9 +55,12 @@ class MarkColumns:
 
     def in_order(self) -> tuple[Offsets, Offsets, Floats]:
         """Return places, times and samples (NaN where none), in the order of places."""
-        places = np.concatenate(self._places)
-        order = places.argsort(kind="stable")
-        return places[order], np.concatenate(self._time_ms)[order], np.concatenate(self._samples_count)[order]
+        places, time_ms = np.concatenate(self._places), np.concatenate(self._time_ms)
+        samples_count = np.concatenate(self._samples_count)
+        if (places[1:] > places[:-1]).all():
+            return places, time_ms, samples_count
+        order = places.argsort()
+        return places[order], time_ms[order], samples_count[order]
 
 
 class EventColumns:

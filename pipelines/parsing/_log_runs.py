@@ -170,6 +170,8 @@ class RunTable:
     def _read(self, column: str, read: Callable[[Any], Any], expected: str) -> list[Any]:
         values = self._settings[column]
         numbers = [None if value is None else read(value) for value in values]
+        if numbers.count(None) == values.count(None):
+            return numbers
         for log, (value, number) in enumerate(zip(values, numbers, strict=True)):
             if number is None and value is not None:
                 self._report(
@@ -185,7 +187,7 @@ class RunTable:
     def _report_runs(self, runs: pl.DataFrame) -> None:
         starts, stops = pl.col("run_start_count"), pl.col("run_stop_count")
         logged = pl.col("submission_benchmark")
-        for kind, is_so, explanation, expected, found in (
+        checks = (
             ("log.no_events", pl.col("event_count") == 0, "The file has no log event.", "events", pl.lit("none")),
             ("log.run_start", starts != 1, "A run has one start.", "one run_start", starts),
             ("log.run_stop", stops != 1, "A run has one stop; this one may have been cut off.", "one run_stop", stops),
@@ -196,10 +198,14 @@ class RunTable:
                 "the folder's",
                 logged,
             ),
-        ):
-            odd = runs.with_row_index("log").filter(is_so).select("log", found.cast(pl.String).alias("found"))
-            for log, text in odd.iter_rows():
-                self._report(log, kind, explanation, expected=expected, found=text)
+        )
+        # The text of what was found, where a check fails.
+        failures = runs.select(
+            pl.when(has_failed).then(found.cast(pl.String)).alias(kind) for kind, has_failed, _, _, found in checks
+        )
+        for kind, _, explanation, expected, _ in checks:
+            for log in failures[kind].is_not_null().arg_true():
+                self._report(log, kind, explanation, expected=expected, found=failures[kind][log])
 
     def _report_lines(self, log: Log) -> None:
         number = len(self._logs) - 1

@@ -122,8 +122,8 @@ class _Batch:
         steps, step_summary = self._steps.frames(runs)
         return ParsedLogs(
             _runs_frame(pl.concat([runs, eval_summary, step_summary], how="horizontal")),
-            _rows_frame(runs, evals, Evals.create_empty()),
-            _rows_frame(runs, steps, Steps.create_empty()),
+            _rows_frame(runs, evals, Evals.column_names()),
+            _rows_frame(runs, steps, Steps.column_names()),
             findings_frame(self._misplaced + self._runs.findings),
         )
 
@@ -136,13 +136,13 @@ def _runs_frame(runs: pl.DataFrame) -> pl.DataFrame:
     ).select(Runs.column_names())
 
 
-def _rows_frame(runs: pl.DataFrame, rows: pl.DataFrame, empty: pl.DataFrame) -> pl.DataFrame:
-    """Return rows that carry the number of their log as a table of the lake, numbered from 0 within each log."""
+def _rows_frame(runs: pl.DataFrame, rows: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """Return rows that carry the number of their log as columns of a table, numbered from 0 within each log."""
     log = rows["log"]
     first_rows = log.search_sorted(pl.Series(range(len(runs)), dtype=log.dtype))
     sequence = pl.int_range(len(rows), eager=True) - first_rows.gather(log)
     of_logs = [runs[name].gather(log) for name in IDENTITY]
-    return rows.with_columns(sequence.alias("sequence"), *of_logs).select(empty.columns)
+    return rows.with_columns(sequence.alias("sequence"), *of_logs).select(columns)
 
 
 def _misplaced(file: PublishedFile) -> ParseFinding:

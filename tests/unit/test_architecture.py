@@ -54,7 +54,7 @@ ALLOWED = {
     "modelling": {"polars", "numpy"},
     "scoring": {"polars", "numpy"},
     "reconciling": {"polars", "numpy"},
-    "parsing": {"polars", "numpy", "msgspec", "selectolax", "pdfplumber", "lxml", "yaml"},
+    "parsing": {"polars", "numpy", "pyarrow", "msgspec", "selectolax", "pdfplumber", "lxml", "yaml"},
 }
 
 BUILT_IN_WORLD = {"open", "print", "input", "exec", "eval", "compile", "__import__", "breakpoint"}

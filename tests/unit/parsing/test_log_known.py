@@ -104,6 +104,14 @@ def texts(draw: st.DrawFn) -> str:
     return draw(CHANGES)(text) if draw(st.integers(0, 9)) == 0 else text
 
 
+@pytest.fixture(params=["_distinct", "_distinct_by_arrow"], autouse=True, scope="module")
+def _both_ways_to_find_distinct_tails(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_log_known, "_distinct", getattr(_log_known, request.param))
+        patch.setattr(_log_known, "_distinct_by_arrow", getattr(_log_known, request.param))
+        yield
+
+
 @given(st.lists(st.lists(texts(), min_size=1, max_size=40), min_size=1, max_size=3), st.sampled_from(["bert", "gpt3"]))
 @settings(max_examples=200, deadline=None)
 def test_known_events_are_read_as_if_each_were_decoded(logs: list[list[str]], benchmark: str) -> None:
@@ -170,3 +178,18 @@ def test_blocks_that_are_known_and_decoded_ones_pair_in_the_order_of_lines() -> 
     parsed = assert_as_if_decoded([log_file([line("global_batch_size", 10), *lines])])
     run = parsed.runs.row(0, named=True)
     assert (run["step_time_key"], run["step_median_seconds"]) == ("block_start", pytest.approx(0.05))
+
+
+SLICES = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from([b"", b"a", b"ab", b"ab" * 40, b"\x00", b"\xff"])), min_size=1
+)
+
+
+@given(SLICES)
+def test_distinct_slices_and_which_each_is(parts: list[tuple[int, bytes]]) -> None:
+    content = b"".join(b"-" * gap + slice_ for gap, slice_ in parts) + b"."
+    ends = np.cumsum([gap + len(slice_) for gap, slice_ in parts])
+    starts = ends - [len(slice_) for _, slice_ in parts]
+    tails, numbers = _log_known._distinct(content, starts, ends)
+    assert len(set(tails)) == len(tails)
+    assert [tails[number] for number in numbers.tolist()] == [slice_ for _, slice_ in parts]
