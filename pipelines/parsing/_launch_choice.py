@@ -1,4 +1,4 @@
-"""Which published configuration a result was launched with: the one that its note names, else the best match.
+"""Which published configuration launched a result: the one that its logs name, else its note, else the best match.
 
 Reading a configuration belongs in `_launch_settings`; what the chosen one means for a result in `launch_configs`.
 """
@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pipelines.parsing import names
 from pipelines.parsing._launch_settings import Configuration, model_sizes
@@ -31,6 +32,8 @@ class LaunchedResult:
     accelerators_per_node: int | None
     accelerator: str | None
     global_batch_size: int | None
+    named_by_logs: frozenset[str] = frozenset()
+    """File names of the configurations that its logs name, without folders."""
 
     @property
     def accelerator_count(self) -> int | None:
@@ -50,9 +53,9 @@ class Choice:
     """Notes that name what cannot be resolved: path, the name as written, how often it is published."""
 
     @property
-    def is_by_note(self) -> bool:
-        """Say whether the submitter's note names the configuration."""
-        return "note" in self.reasons
+    def named_by(self) -> Literal["log", "note"] | None:
+        """Return what of the submitter names the configuration, None where it is the best match."""
+        return "log" if "log" in self.reasons else "note" if "note" in self.reasons else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ def choose(result: LaunchedResult, notes: Iterable[Note], configurations: list[C
         notes: The submitter's notes for the benchmark.
         configurations: The submitter's configurations for the benchmark.
     """
+    launched = with_logged_names(result, configurations)
+    if len(launched) == 1:
+        return Choice(launched, ("log",))
     unresolved: list[tuple[str, str, int]] = []
     for note in notes:
         if note.is_about(result.system):
@@ -98,6 +104,14 @@ def choose(result: LaunchedResult, notes: Iterable[Note], configurations: list[C
     matched = _best_match(result, configurations)
     matched.unresolved = unresolved
     return matched
+
+
+def with_logged_names(result: LaunchedResult, configurations: list[Configuration]) -> list[Configuration]:
+    """Return what has the name that the logs state, none where they differ; in the system's folder, if any is there."""
+    if len(result.named_by_logs) != 1:
+        return []
+    named = [one for one in configurations if one.name in result.named_by_logs]
+    return [one for one in named if result.system in one.folders] or named
 
 
 def _named_by(

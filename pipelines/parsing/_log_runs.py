@@ -50,6 +50,7 @@ _TEXTS = {
     "submission_division": "submission_division",
     "submission_status": "submission_status",
     "submission_platform": "submission_platform",
+    "config_filename": "config_filename",
     "seed": "seed",
     "linear_precision": "lowest_numerical_precision_in_linear",
     "linear_precision_short": "lowest_numerical_precision_linear",

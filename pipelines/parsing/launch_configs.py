@@ -19,13 +19,15 @@ from pipelines.parsing._launch_choice import (
     choose,
     data_parallel,
     minibatch_fits,
+    with_logged_names,
 )
 from pipelines.parsing._launch_files import LaunchFiles, OfBenchmark
+from pipelines.parsing._launch_logged import logged_results
 from pipelines.parsing._launch_settings import SYNONYMS, Configuration, Stated
+from pipelines.parsing._log_json import quoted
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.schemas.core import Launches
 
-_LOGGED = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch")
 _BATCH_COLUMNS = ("micro_batch", "minibatch_per_replica")
 _LOWEST_PRECISIONS = frozenset({"fp4", "fp8"})
 
@@ -48,7 +50,7 @@ def parse_launches(
     described = {_key(row): row for row in systems.iter_rows(named=True)}
     findings: dict[tuple[str, str, str, str], ParseFinding] = {}
     rows = []
-    for logged in _logged_results(runs):
+    for logged in logged_results(runs):
         launch = _Launch(
             logged,
             described.get(_key(logged), {}),
@@ -67,24 +69,6 @@ def parse_launches(
 
 def _key(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["round"], row["submitter_folder"], row["system"]
-
-
-def _logged_results(runs: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return one row for every result with what its logs agree on; null where they differ."""
-
-    def agreed(name: str) -> pl.Expr:
-        values = pl.col(name).drop_nulls()
-        return pl.when(values.n_unique() == 1).then(values.first()).alias(name)
-
-    names = ["global_batch_size", "gradient_accumulation_steps", "precision", *_LOGGED]
-    # A system can have a strong and a weak result of one benchmark; the launch is told once, for the strong one.
-    ordered = runs.sort("scaling_mode", "source_path")
-    return (
-        ordered.group_by("round", "submitter_folder", "system", "benchmark", maintain_order=True)
-        .agg(pl.col("result_id", "source_path", "source_sha256").first(), *(agreed(name) for name in names))
-        .sort("round", "submitter_folder", "system", "benchmark")
-        .to_dicts()
-    )
 
 
 class _Launch:
@@ -108,6 +92,7 @@ class _Launch:
             system.get("accelerators_per_node"),
             system.get("accelerator"),
             logged["global_batch_size"],
+            logged["named_by_logs"],
         )
         self.accelerator_count = system.get("accelerator_count")
         self.choice: Choice = choose(self.result, published.notes, published.configurations)
@@ -186,9 +171,10 @@ class _Launch:
         return stated[0] if stated else Stated(None)
 
     def is_overridden(self) -> bool:
-        """Say whether the note names a file for another number of nodes, so that the command line must differ."""
-        if not self.choice.is_by_note:
+        """Say whether logs or note name a file for another number of nodes, so that the command line must differ."""
+        if self.choice.named_by is None:
             return False
+        names_it = "The logs name" if self.choice.named_by == "log" else "The note names"
         shape = (self.result.number_of_nodes, self.result.accelerators_per_node)
         overridden = [one for one in self.configurations if None not in one.shape + shape and one.shape != shape]
         for one in overridden:
@@ -198,7 +184,7 @@ class _Launch:
                 one.path,
                 "launch.overridden",
                 self.logged["result_id"],
-                "The note names a file for another number of nodes; only its parallelism and precision are used",
+                f"{names_it} a file for another number of nodes; only its parallelism and precision are used",
                 severity="info",
                 expected=f"{shape[0]} x {shape[1]}",
                 found=f"{nodes} x {per_node}",
@@ -296,6 +282,7 @@ class _Launch:
     def report_what_is_missing(self, chosen: Configuration | None) -> None:
         """Report problems of the configurations used, or that there is none."""
         result_id = self.logged["result_id"]
+        self.report_names_in_logs()
         for path, mention, times in self.choice.unresolved:
             self.notes.append(f"the note names {mention}, published {times} times")
             self.report(
@@ -338,6 +325,33 @@ class _Launch:
             severity="info",
             expected=f"a configuration of {self.result.number_of_nodes} x {self.result.accelerators_per_node}",
             found=f"{published} configurations for the benchmark",
+        )
+
+    def report_names_in_logs(self) -> None:
+        """Report what the logs name where it settles no configuration."""
+        names = sorted(self.result.named_by_logs)
+        if not names or self.choice.named_by == "log":
+            return
+        if len(names) > 1:
+            self.notes.append(f"the logs name {len(names)} different configurations")
+            self.report(
+                self.logged["source_path"],
+                "launch.logs_disagree",
+                self.logged["result_id"],
+                "The logs of one result name different configurations, so none of them counts",
+                expected="one name in all logs",
+                found=", ".join(quoted(name) for name in names),
+            )
+            return
+        times = len(with_logged_names(self.result, self.published.configurations))
+        self.notes.append(f"the logs name {quoted(names[0])}, published {times} times")
+        self.report(
+            self.logged["source_path"],
+            "launch.log_unresolved",
+            self.logged["result_id"],
+            "The logs name none of the configurations published for the result, or several that are called alike",
+            expected=f"one configuration called {quoted(names[0])}",
+            found=f"{times} configurations",
         )
 
 

@@ -129,6 +129,9 @@ class Runs(dy.Schema):
     submission_division = text("Division as logged")
     submission_status = text("Status as logged")
     submission_platform = text("Platform as logged")
+    config_filename = text(
+        "Launch configuration as logged, from training v6.0 on; may be a path on the submitter's machine"
+    )
     run_start_count = count("Events run_start", unit="events", nullable=False)
     run_start_ms = count("First run_start, milliseconds since 1970", unit="ms")
     run_start_line = count("Line number of that event, from 1", minimum=1)
@@ -230,8 +233,8 @@ class Launches(dy.Schema):
     result_id = text("Result that was launched so", nullable=False)
     config_path = text("Launch configuration that was chosen; null where none is usable")
     config_match = text(
-        "Why that one: note, or nodes and what else fits (folder, minibatch, system_name, accelerator) with + between; "
-        "null where none"
+        "Why that one: log where the logs name it, note where a note does, or nodes and what else fits "
+        "(folder, minibatch, system_name, accelerator) with + between; null where none"
     )
     tensor_parallel = count("Tensor parallelism", minimum=1)
     tensor_parallel_source = text("File or `log` that states it")
