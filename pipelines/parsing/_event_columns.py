@@ -81,11 +81,14 @@ class EventColumns:
         if len(self._events) > _ROWS_HELD_AS_EVENTS:
             self._hold_as_lists()
 
+    def __len__(self) -> int:
+        return sum(map(len, self._places))
+
     def frame(self) -> pl.DataFrame:
-        """Return the columns."""
+        """Return the columns, which are no longer held here."""
         self._hold_as_lists()
         self._hold_as_columns()
-        columns = {name: pl.concat(parts) for name, parts in self._columns.items()}
+        columns = {name: pl.concat(self._columns.pop(name)) for name in self._lists}
         log, line = np.divmod(np.concatenate(self._places), LINES_A_LOG)
         return pl.DataFrame({"log": log, "line": line, **columns})
 

@@ -177,7 +177,7 @@ def _distinct(content: bytes, starts: Offsets, ends: Offsets) -> tuple[list[byte
 
 @cache
 def _arrow() -> Any:
-    import pyarrow  # noqa: PLC0415  # loading it takes a third of what a small command may take
+    import pyarrow.compute  # noqa: PLC0415  # loading it takes a third of what a small command may take
 
     return pyarrow
 
@@ -188,12 +188,14 @@ def _distinct_by_arrow(content: bytes, starts: Offsets, ends: Offsets) -> tuple[
     An array of bytes has no gaps, so first those between the slices are members of one too.
     """
     pa = _arrow()
+    pool = pa.system_memory_pool()
     bounds = np.empty(2 * len(starts) + 1, np.int64)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(content)
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(content)]
     with_gaps = pa.Array.from_buffers(pa.large_binary(), 2 * len(starts), buffers)
-    slices = with_gaps.take(pa.array(np.arange(0, 2 * len(starts), 2))).dictionary_encode()
-    return slices.dictionary.to_pylist(), slices.indices.to_numpy()
+    slices = pa.compute.take(with_gaps, pa.array(np.arange(0, 2 * len(starts), 2)), memory_pool=pool)
+    encoded = pa.compute.dictionary_encode(slices, memory_pool=pool)
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
 def nothing_known(located: Located) -> Parted:

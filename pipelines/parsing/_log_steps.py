@@ -108,9 +108,9 @@ class StepTable:
             is_pooled=is_pooled,
             run_stop_line="run_stop_line",
         ).hstack(pl.DataFrame(paces, schema=PACE, orient="row"))
-        gathered = [table.frame() for table in (self._step_columns, self._columns, *self._scalar_columns.values())]
-        known = [rows for rows in gathered if len(rows)] or gathered[:1]
-        steps = pl.concat([_statistics(rows) for rows in known]).sort("place").drop("place")
+        tables = [table for table in (self._columns, *self._scalar_columns.values()) if len(table)]
+        steps = pl.concat([_statistics(table.frame()) for table in (self._step_columns, *tables)])
+        steps = steps.sort("place").drop("place")
         steps = _tell_samples_from_steps(_mark_blocks(steps, facts), facts)
         scope = pl.when("is_block").then(pl.lit("block")).otherwise(pl.lit("step"))
         return steps.with_columns(scope=scope), summarise(steps, facts)
