@@ -35,13 +35,13 @@ def result_logs(round_name: str) -> list[PublishedFile]:
     return list(files(round_name, {"result_log"}))
 
 
-def private_copy(round_name: str, submitters: tuple[str, ...], folder: Path) -> Path:
-    """Unpack those submitters' results below `folder`; the official tools rewrite files in their input."""
+def private_copy(round_name: str, submitters: tuple[str, ...] | None, folder: Path) -> Path:
+    """Unpack those submitters' results, or all, below `folder`; the official tools rewrite files in their input."""
     root = folder / round_name
     with tarfile.open(archive(round_name)) as source:
         for member in source:
             path = member.name.partition("/")[2]
-            if member.isfile() and path.split("/")[0] in submitters:
+            if member.isfile() and "/" in path and (submitters is None or path.split("/")[0] in submitters):
                 target = root / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 content = source.extractfile(member)
