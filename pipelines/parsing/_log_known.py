@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pipelines.parsing._log_json import Event
 from pipelines.parsing._log_lines import Flags, Located, Offsets, word
 from pipelines.parsing._log_usual import (
+    ANY_TIME_MS,
     SHORTEST,
     TAIL_AT,
     WITH_ANY_TIME,
@@ -117,11 +118,7 @@ class KnownEvents:
         is_usual, digits = usual_heads(content, starts[places])
         if not is_usual.all():
             places, digits = places[is_usual], digits.only(is_usual)
-        self._bytes_read += len(content)
-        is_arrow_worthwhile = self._bytes_read > _BYTES_FOR_ARROW or _arrow.cache_info().currsize
-        distinct = _distinct_by_arrow if is_arrow_worthwhile else _distinct
-        tails, numbers_of_tails = distinct(content, starts[places] + TAIL_AT, ends[places])
-        numbers = self._look_up(tails)[numbers_of_tails]
+        numbers = self._numbers_of(content, starts[places] + TAIL_AT, ends[places])
         codes = self._codes[numbers]
         is_known[places[codes != _UNKNOWN]] = True
         marks, values = (codes > _VALUE).nonzero()[0], (codes == _VALUE).nonzero()[0]
@@ -132,6 +129,14 @@ class KnownEvents:
             values=[self._values[number] for number in numbers[values].tolist()],
             value_places=places[values],
         )
+
+    def _numbers_of(self, content: bytes, starts: Offsets, ends: Offsets) -> Offsets:
+        """Return the number under which each tail is known, those that were not until now included."""
+        self._bytes_read += len(content)
+        is_arrow_worthwhile = self._bytes_read > _BYTES_FOR_ARROW or _arrow.cache_info().currsize
+        distinct = _distinct_by_arrow if is_arrow_worthwhile else _distinct
+        tails, of_slices = distinct(content, starts, ends)
+        return self._look_up(tails)[of_slices]
 
     def _look_up(self, tails: list[bytes]) -> Offsets:
         """Return the number under which each of the tails, which differ, is known."""
@@ -158,7 +163,8 @@ class KnownEvents:
                 self._values[number] = event.key, event.value
 
     def _code(self, event: Event | None) -> int:
-        if event is None or event.key in self._in_full:
+        # A tail may go on with the digits, or state a time of its own.
+        if event is None or event.key in self._in_full or event.time_ms != ANY_TIME_MS:
             return _UNKNOWN
         return MARK_CODES.get(event.key, _VALUE if event.key in self._by_value else _UNREAD)
 

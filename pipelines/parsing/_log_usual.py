@@ -16,8 +16,9 @@ _DIGITS = 13
 TAIL_AT = len(_HEAD) + _DIGITS
 """Where the tail of a text of the usual form begins: behind the head and the thirteen digits of the time."""
 
-WITH_ANY_TIME = _HEAD + b"1" * _DIGITS
-"""Makes a text of the usual form out of a tail."""
+ANY_TIME_MS = int("1" * _DIGITS)
+WITH_ANY_TIME = _HEAD + b"%d" % ANY_TIME_MS
+"""Makes a text of the usual form out of a tail, with that time."""
 
 _WORDS_OF_HEAD = 6
 _WORD_OF_DIGITS, _SHIFT = divmod(len(_HEAD), 8)
@@ -46,7 +47,8 @@ class Digits:
 def usual_heads(content: bytes, starts: Offsets) -> tuple[Flags, Digits]:
     """Return which texts begin with the head and thirteen digits of which the first is not 0, and these digits.
 
-    Such a text is an event if the same text with other such digits is one.
+    Such a text is an event if the same text with other such digits is one. Its time may still be another: the tail may
+    begin with further digits, or name the time again.
     """
     heads = words_by_row(content, starts, _WORDS_OF_HEAD)
     is_usual = (heads[:, 0] & _ARE_LETTERS[0]) == _LETTERS[0]

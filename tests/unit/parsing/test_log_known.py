@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -93,6 +94,10 @@ CHANGES = st.sampled_from(
         lambda text: "0: " + text,
         lambda text: text.replace(str(NOW_MS)[:3], "074"),
         lambda text: text.replace(str(NOW_MS)[:3], "17 "),
+        lambda text: text.replace(str(NOW_MS)[:3], "1743"),
+        lambda text: re.sub(r'("time_ms": \d+)', r"\1.5", text),
+        lambda text: re.sub(r'("time_ms": \d+)', r"\1e1", text),
+        lambda text: text[:-1] + ', "time_ms": 5}',
     ]
 )
 
@@ -167,6 +172,30 @@ def test_the_last_value_counts_whether_it_was_known_or_decoded(unusual_at: int) 
     lines[unusual_at] = line("global_batch_size", 7).replace(": ", ":").replace(":::MLLOG", ":::MLLOG ")
     run = assert_as_if_decoded([log_file(lines)]).runs
     assert run["global_batch_size"].item() == (7 if unusual_at == 39 else 49)
+
+
+@pytest.mark.parametrize(
+    "restate",
+    [
+        lambda text: re.sub(r'("time_ms": \d+)', r"\g<1>7", text),
+        lambda text: re.sub(r'("time_ms": \d+)', r"\1.5", text),
+        lambda text: re.sub(r'("time_ms": \d+)', r"\1e1", text),
+        lambda text: text[:-1] + f', "time_ms": {NOW_MS - 7}}}',
+    ],
+    ids=["a digit more", "a fraction", "an exponent", "twice"],
+)
+@pytest.mark.parametrize("key", ["init_start", "eval_start"])
+def test_a_time_that_goes_on_behind_thirteen_digits_is_read_whole(key: str, restate: Any) -> None:
+    lines = [line(key, time_ms=NOW_MS + 100 * place) for place in range(20)]
+    odd = restate(line(key, time_ms=NOW_MS - 60_000))
+    lines += [odd, line("eval_accuracy", 0.5, time_ms=NOW_MS + 5_000), line("eval_stop", time_ms=NOW_MS + 6_000)]
+    parsed = assert_as_if_decoded([log_file(lines)])
+    time_ms = int(json.loads(odd.removeprefix(":::MLLOG "))["time_ms"])
+    assert time_ms != NOW_MS - 60_000 or ".5" in odd
+    if key == "eval_start":
+        assert parsed.evals["start_ms"].item() == time_ms
+    else:
+        assert parsed.runs["init_start_ms"].item() == min(NOW_MS, time_ms)
 
 
 def test_blocks_that_are_known_and_decoded_ones_pair_in_the_order_of_lines() -> None:
