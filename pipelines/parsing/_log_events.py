@@ -45,6 +45,12 @@ class BrokenEvent:
     """Whether the text is JSON, though not an event."""
 
 
+def first_on_each_line(broken: Sequence[BrokenEvent]) -> list[BrokenEvent]:
+    """Return the first broken text of each line that has some, in the order of lines: returns may part a line."""
+    of_line = {text.line: text for text in reversed(broken)}
+    return sorted(of_line.values(), key=lambda text: text.line)
+
+
 @dataclass(slots=True)
 class Log:
     """What is told of one log beside its events."""

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from pipelines.parsing._event_columns import MarkColumns
-from pipelines.parsing._log_events import EventsByKey, Log, Reading
+from pipelines.parsing._log_events import EventsByKey, Log, Reading, first_on_each_line
 from pipelines.parsing._log_json import LARGEST_INTEGER, LINES_A_LOG, Event, as_number, quoted
 from pipelines.parsing.layout import Placed, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile
@@ -210,8 +210,7 @@ class RunTable:
 
     def _report_lines(self, log: Log) -> None:
         number = len(self._logs) - 1
-        first_of_line = {broken.line: broken for broken in reversed(log.broken)}
-        for broken in sorted(first_of_line.values(), key=lambda broken: broken.line)[:_LINES_QUOTED]:
+        for broken in first_on_each_line(log.broken)[:_LINES_QUOTED]:
             self._report(
                 number,
                 "log.not_an_event" if broken.is_json else "log.broken_line",

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.parsing._log_events import BrokenEvent, LogReader
+from pipelines.parsing._log_events import BrokenEvent, LogReader, first_on_each_line
 from pipelines.parsing._log_json import Event, as_number
 from pipelines.parsing.layout import classify, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
@@ -162,7 +162,7 @@ def _findings(file: PublishedFile, lines: list[BrokenEvent], meter: _Meter) -> l
             found=f"{line.reason}: {line.text[:200].decode('latin-1')}",
             source_sha256=file.sha256,
         )
-        for line in lines[:_BROKEN_LINES_QUOTED]
+        for line in first_on_each_line(lines)[:_BROKEN_LINES_QUOTED]
     ]
     remarks = [
         ParseFinding(file.round, file.path, kind, explanation, source_sha256=file.sha256)

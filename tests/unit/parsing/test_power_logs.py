@@ -127,6 +127,14 @@ def test_what_a_node_lacks(events: list[tuple[int, str, Any]], kinds: list[str])
     assert ParseFindings.validate(findings)["kind"].to_list() == kinds
 
 
+def test_two_broken_texts_on_one_line_are_one_finding() -> None:
+    content = b":::MLLOG {\r:::MLLOG [\n:::MLLOG 5\n"
+    _, findings = parse_power_logs([PublishedFile("training-v4.0", NODE, "cd" * 32, content)])
+    broken = ParseFindings.validate(findings).filter(kind="power.broken_line")
+    assert broken["place"].to_list() == ["line 1", "line 2"]
+    assert broken["explanation"].str.contains("3 such lines").all()
+
+
 def test_broken_lines_are_passed_over_and_reported() -> None:
     good = power_file([(0, "power_measurement_start", None), (10, "power_measurement_stop", None)])
     file = PublishedFile(good.round, NODE, good.sha256, b":::MLLOG {oops\n" + good.content)
