@@ -69,6 +69,7 @@ class EventColumns:
     def __init__(self, of_value: Mapping[str, ColumnReader], of_metadata: Mapping[str, ColumnReader]) -> None:
         self._of_value = of_value
         self._of_metadata = of_metadata
+        self._row_count = 0
         self._places = [np.empty(0, np.int64)]
         self._events: list[Event | StepEvent] = []
         self._lists: dict[str, list[Any]] = {name: [] for name in ("time_ms", *of_value, *of_metadata)}
@@ -76,13 +77,14 @@ class EventColumns:
 
     def add(self, events: Sequence[Event | StepEvent], places: Offsets) -> None:
         """Gather events, which stand at these places; they come after those gathered before."""
+        self._row_count += len(events)
         self._places.append(places)
         self._events += events
         if len(self._events) > _ROWS_HELD_AS_EVENTS:
             self._hold_as_lists()
 
     def __len__(self) -> int:
-        return sum(map(len, self._places))
+        return self._row_count
 
     def frame(self) -> pl.DataFrame:
         """Return the columns, which are no longer held here."""

@@ -91,6 +91,9 @@ class StepTable:
         ]
         self._columns.add(training, places_of(training))
 
+    def __len__(self) -> int:
+        return sum(map(len, (self._step_columns, self._columns, *self._scalar_columns.values())))
+
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.
 

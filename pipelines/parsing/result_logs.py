@@ -19,6 +19,8 @@ from pipelines.parsing.published import ParseFinding, PublishedFile, findings_fr
 from pipelines.schemas.core import Evals, Runs, Steps
 
 DEFAULT_BATCH_BYTES = 256_000_000
+_STATISTICS_A_BATCH = 110_000
+"""Training statistics after which a batch ends too: their rows are what most memory goes to."""
 _BYTES_READ_TOGETHER = 3_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
 
@@ -58,12 +60,12 @@ def parse_result_logs(files: Iterable[PublishedFile]) -> ParsedLogs:
 def parse_result_log_batches(
     files: Iterable[PublishedFile], batch_bytes: int = DEFAULT_BATCH_BYTES
 ) -> Iterator[ParsedLogs]:
-    """Yield what the logs say in batches of about `batch_bytes` of log text; at least one, maybe empty."""
+    """Yield what the logs say in batches of about `batch_bytes` of log text or less; at least one, maybe empty."""
     batch = _Batch()
     is_any_yielded = False
     for file in files:
         batch.add(file)
-        if batch.size_bytes >= batch_bytes:
+        if batch.size_bytes >= batch_bytes or batch.statistics_count >= _STATISTICS_A_BATCH:
             yield batch.frames()
             batch, is_any_yielded = _Batch(), True
     if batch.file_count or not is_any_yielded:
@@ -84,6 +86,11 @@ class _Batch:
         self._evals = EvalTable()
         self._steps = StepTable()
         self._misplaced: list[ParseFinding] = []
+
+    @property
+    def statistics_count(self) -> int:
+        """Training statistics of the logs that were read."""
+        return len(self._steps)
 
     def add(self, file: PublishedFile) -> None:
         """Read one log, now or with the next ones."""
