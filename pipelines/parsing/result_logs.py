@@ -21,7 +21,7 @@ from pipelines.schemas.core import Evals, Runs, Steps
 DEFAULT_BATCH_BYTES = 256_000_000
 _STATISTICS_A_BATCH = 110_000
 """Training statistics after which a batch ends too: their rows are what most memory goes to."""
-_BYTES_READ_TOGETHER = 3_000_000
+_BYTES_READ_TOGETHER = 5_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
 
 
