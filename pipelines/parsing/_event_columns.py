@@ -10,15 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from pipelines.parsing._log_events import LogMarks
 from pipelines.parsing._log_json import LINES_A_LOG, Event, Metadata, StepEvent, as_float
 from pipelines.parsing._log_known import MARK_CODES
-from pipelines.parsing._log_lines import Offsets
-
-Floats = npt.NDArray[np.float64]
+from pipelines.parsing._log_lines import Floats, Offsets
 
 # What is held longer has left the processor's cache when it is needed; what is held shorter costs more calls.
 _ROWS_HELD_AS_EVENTS = 256

@@ -6,10 +6,10 @@ Finding and decoding events belongs here; what an event means for a run does not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from pipelines.parsing._log_json import (
     decode_short,
     decode_short_step,
 )
-from pipelines.parsing._log_known import Codes, Floats, KnownEvents, KnownValue, nothing_known
-from pipelines.parsing._log_lines import Flags, Located, Offsets, locate
+from pipelines.parsing._log_known import KnownEvents, KnownValue, nothing_known
+from pipelines.parsing._log_lines import Codes, Flags, Floats, Located, Offsets, locate
 
+_Decoded = TypeVar("_Decoded", Event, StepEvent)
 EventsByKey = defaultdict[str, list[Event]]
 
 _LARGER_THAN_ANY_BLOCK = 16_000_000
@@ -138,7 +139,7 @@ class Reading:
         """
         set_aside = []
         for part in self._steps.parts():
-            events = _decoded(part.cut(self._content)) if self._are_short else None
+            events = _decoded(decode_short_step, part.cut(self._content)) if self._are_short else None
             if events is None:
                 set_aside.append(part)
             else:
@@ -150,7 +151,7 @@ class Reading:
         """Decode the events that were neither known nor statistics of training steps, and yield them, some at once."""
         for part in self._others.parts():
             texts, places = part.cut(self._content), part.places.tolist()
-            events = _decoded_all(texts) if self._are_short else None
+            events = _decoded(decode_short, texts) if self._are_short else None
             if events is None:
                 yield [event for text, place in zip(texts, places, strict=True) for event in self._decode(text, place)]
                 continue
@@ -250,18 +251,10 @@ def _longest(texts: _Texts) -> int:
     return int((texts.ends - texts.starts).max(initial=0))
 
 
-def _decoded(texts: list[bytes]) -> list[StepEvent] | None:
-    """Return statistics of training steps, None if one of the short texts is none."""
+def _decoded(decode_text: Callable[[bytes], _Decoded], texts: list[bytes]) -> list[_Decoded] | None:
+    """Return what short texts are, None if one of them is refused."""
     try:
-        return list(map(decode_short_step, texts))
-    except REFUSALS:
-        return None
-
-
-def _decoded_all(texts: list[bytes]) -> list[Event] | None:
-    """Return the events that short texts are, None if one of them must be decoded with more care."""
-    try:
-        return list(map(decode_short, texts))
+        return list(map(decode_text, texts))
     except REFUSALS:
         return None
 
@@ -270,7 +263,7 @@ def _decoded_if_readable(texts: list[bytes]) -> list[Event | None]:
     """Return the event that each text is, None where it is none or has members that cannot be read."""
     events: Sequence[Event] | None = None
     if max(map(len, texts)) <= LONGEST_FOR_MSGSPEC:
-        events = _decoded_all(texts)
+        events = _decoded(decode_short, texts)
     return [_decoded_alone(text) for text in texts] if events is None else list(events)
 
 

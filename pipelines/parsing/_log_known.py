@@ -12,10 +12,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pipelines.parsing._log_json import Event
-from pipelines.parsing._log_lines import Flags, Located, Offsets, word
+from pipelines.parsing._log_lines import Codes, Flags, Floats, Located, Offsets, word
 from pipelines.parsing._log_usual import (
     ANY_TIME_MS,
     SHORTEST,
@@ -27,8 +26,6 @@ from pipelines.parsing._log_usual import (
     usual_heads,
 )
 
-Codes = npt.NDArray[np.int8]
-Floats = npt.NDArray[np.float64]
 KnownValue = tuple[str, Any]
 """Key and value of an event."""
 Decode = Callable[[list[bytes]], list[Event | None]]

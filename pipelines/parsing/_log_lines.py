@@ -16,6 +16,8 @@ TOKEN = b":::MLLOG "
 Offsets = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int8]
+Floats = npt.NDArray[np.float64]
 
 _NEWLINE, _CARRIAGE_RETURN = b"\n\r"
 _TWO_COLONS = int(np.frombuffer(TOKEN, np.uint16, 1)[0])
