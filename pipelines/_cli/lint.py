@@ -89,13 +89,14 @@ def _findings(frame: pl.DataFrame) -> list[ParseFinding]:
 def _logs(group: Group) -> LintedLogs:
     tables = read_tables(group)
     configurations = (*group.published("launch_config"), *group.published("launch_note"))
-    launches, _ = parse_launches(configurations, tables.systems, tables.runs)
+    launches, findings = parse_launches(configurations, tables.systems, tables.runs)
     return LintedLogs(
         ruleset=group.ruleset.round,
         runs=tables.runs,
         evals=tables.evals,
         launches=launches,
         keys={file.path: read_log_keys(file.content) for file in group.published("result_log")},
+        launch_findings=findings,
     )
 
 

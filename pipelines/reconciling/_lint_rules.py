@@ -141,6 +141,18 @@ _RULES = (
         "Publish the configuration that was run, and what its command line overrode.",
     ),
     Rule(
+        "launch.log_unresolved",
+        "warning",
+        "The logs name none of the configurations here, or several that are called alike.",
+        "Publish the file that config_filename names, under a name that no other file of the benchmark has.",
+    ),
+    Rule(
+        "launch.logs_disagree",
+        "warning",
+        "The logs of one result name different configurations.",
+        "Run all with one configuration; log its name as config_filename in each.",
+    ),
+    Rule(
         "system.unreadable",
         "error",
         "The description cannot be read.",

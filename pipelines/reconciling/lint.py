@@ -36,6 +36,8 @@ _OF_PARSER = {
     "scaling.unreadable": "factor.unreadable",
 }
 """Rule that a finding of a parser breaks; other findings of parsers are no matter of the rules."""
+_NAMED_LAUNCH = frozenset({"launch.log_unresolved", "launch.logs_disagree"})
+"""Findings about the configurations that logs name, each a rule of the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class LintedLogs:
     launches: pl.DataFrame
     keys: Mapping[str, LogKeys]
     """Keys of each log, by its path."""
+    launch_findings: Sequence[ParseFinding] = ()
+    """What could not be read or resolved of the launches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,7 @@ def _lint_logs(logs: LintedLogs, systems: pl.DataFrame, rules: Rules) -> Iterato
         )
         yield from _lint_result(str(result_id), result, first, rules)
     yield from _launches(logs.launches)
+    yield from _named_launches(logs)
 
 
 def _lint_result(result_id: str, result: ResultOfLogs, first: Mapping[str, Any], rules: Rules) -> Iterator[Remark]:
@@ -166,6 +171,14 @@ def _launches(launches: pl.DataFrame) -> Iterator[Remark]:
         yield Remark(
             "launch.batch", row["source_path"], None, detail, expected, f"{row['global_batch_size']} in the logs"
         )
+
+
+def _named_launches(logs: LintedLogs) -> Iterator[Remark]:
+    for finding in logs.launch_findings:
+        if finding.kind in _NAMED_LAUNCH:
+            path, detail = finding.source_path, f"It is the launch of {finding.place}."
+            use = logs.keys[path].keys.get("config_filename")
+            yield Remark(finding.kind, path, use.line if use else None, detail, finding.expected, finding.found)
 
 
 def _systems_without_results(tree: LintedTree) -> Iterator[Remark]:

@@ -110,13 +110,14 @@ class Submission:
         described = [] if self.description is None else [self.file(self.description_path, self.described())]
         systems, findings = parse_system_descriptions(described)
         config = f"Org/benchmarks/{BENCHMARK}/implementations/16xSERVERx8H200_n16/config_16x8.sh"
-        launches, _ = parse_launches([self.file(config, self.config.encode())], systems, parsed.runs)
+        launches, launch_findings = parse_launches([self.file(config, self.config.encode())], systems, parsed.runs)
         linted = LintedLogs(
             ruleset=self.round,
             runs=parsed.runs,
             evals=parsed.evals,
             launches=launches,
             keys={log.path: read_log_keys(log.content) for log in logs},
+            launch_findings=launch_findings,
         )
         fields = {file.path: description_fields(file.content) or {} for file in described}
         tree = LintedTree([linted], systems, fields, self.round, findings, self.outside)
@@ -322,6 +323,31 @@ def test_a_batch_that_differs_and_one_that_contradicts_the_launch() -> None:
     row = only(submission.lint())
     assert (row["rule"], row["found"]) == ("launch.batch", "256 in the logs")
     assert row["file"].endswith("config_16x8.sh")
+
+
+def test_the_configuration_that_the_logs_name() -> None:
+    def naming(*names: str) -> Submission:
+        submission = Submission()
+        for number in range(10):
+            submission.logs[number].insert(140, Line("config_filename", names[number % len(names)]))
+        return submission
+
+    assert naming("/submitter/config_16x8.sh").lint().rows() == []
+    row = only(naming("config_8x8.sh").lint())
+    assert (row["severity"], row["rule"], row["file"]) == ("warning", "launch.log_unresolved", f"{FOLDER}/result_0.txt")
+    assert (row["line"], row["expected"]) == (141, "one configuration called 'config_8x8.sh'")
+    assert row["found"] == "0 configurations"
+    row = only(naming("config_16x8.sh", "config_8x8.sh").lint())
+    assert (row["severity"], row["rule"], row["line"]) == ("warning", "launch.logs_disagree", 141)
+    assert (row["expected"], row["found"]) == ("one name in all logs", "'config_16x8.sh', 'config_8x8.sh'")
+    assert row["explanation"].endswith(f"It is the launch of {ROUND}/Org/16xSERVERx8H200_n16/{BENCHMARK}.")
+
+
+def test_a_log_that_names_no_configuration_beside_others_that_do() -> None:
+    submission = Submission()
+    submission.logs[9].insert(140, Line("config_filename", "config_8x8.sh"))
+    row = only(submission.lint())
+    assert (row["rule"], row["file"], row["line"]) == ("launch.log_unresolved", f"{FOLDER}/result_0.txt", None)
 
 
 def test_a_system_that_is_not_described() -> None:
