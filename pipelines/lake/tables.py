@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from urllib.parse import quote, unquote
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from polars.io.plugins import register_io_source
 
 from pipelines.lake.gate import QUARANTINE_SCHEMA, ColumnsError
 from pipelines.lake.manifests import SCHEMA_VERSION, Manifest, columns_sha256, decode_manifest, encode_manifest
@@ -208,50 +206,17 @@ class Lake:
         files = [key.rpartition("/")[2] for key in keys]
         return sorted(unquote(file.removesuffix(".parquet")) for file in files if file.endswith(".parquet"))
 
-    def scan(self, name: str, partitions: Sequence[str] | None = None) -> pl.LazyFrame:
-        """Return the rows of the given partitions, or of all of them, to be read when the frame is collected.
-
-        Each partition is then read in one state, even while another process replaces it.
+    def read(self, name: str, partitions: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the rows of the given partitions, in their order, or of all of them.
 
         Raises:
             MissingPartitionError: a partition asked for is not in the lake.
             LakeVersionError: a newer program wrote one of them.
             ColumnsError: an older program wrote one of them with other columns.
         """
-        entry, chosen = table(name), self._chosen(name, partitions)
-        if not chosen:
-            return entry.schema.create_empty().lazy()
-        for partition in chosen:
-            with self.open_partition(name, partition):
-                pass
-        schema = {name: column.dtype for name, column in entry.schema.columns().items()}
-        return register_io_source(partial(self._scanned, name, chosen), schema=schema, is_pure=False)
-
-    def _scanned(
-        self,
-        name: str,
-        partitions: Sequence[str],
-        columns: list[str] | None,
-        predicate: pl.Expr | None,
-        row_count: int | None,
-        batch_size: int | None,
-    ) -> Iterator[pl.DataFrame]:
-        """Give what Polars asks of a scan: of the first `row_count` rows those that fulfil `predicate`."""
-        left = row_count
-        for partition in partitions:
-            for frame in self.iter_batches(name, partition, columns):
-                taken = frame.head(left) if left is not None else frame
-                chosen = taken.select(columns) if columns is not None else taken
-                yield chosen.filter(predicate) if predicate is not None else chosen
-                if left is not None:
-                    left -= taken.height
-                    if left == 0:
-                        return
-
-    def read(self, name: str, partitions: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return what `scan` gives."""
+        chosen = self.partitions(name) if partitions is None else dict.fromkeys(partitions)
         frames: list[pl.DataFrame] = [table(name).schema.create_empty()]
-        for partition in self._chosen(name, partitions):
+        for partition in chosen:
             with self.open_partition(name, partition) as groups:
                 frames.append(_frame(groups.read()))
         return pl.concat(frames)
@@ -350,9 +315,6 @@ class Lake:
     def rounds(self) -> list[str]:
         """Return the rounds of which any table holds a partition, sorted."""
         return sorted({name for entry in TABLES.values() if entry.by_round for name in self.partitions(entry.name)})
-
-    def _chosen(self, name: str, partitions: Sequence[str] | None) -> list[str]:
-        return self.partitions(name) if partitions is None else list(dict.fromkeys(partitions))
 
     def _missing(self, entry: Table, partition: str | None) -> MissingPartitionError:
         there = ", ".join(self.partitions(entry.name)) or "none"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from pipelines.refreshing import flow
@@ -157,7 +156,7 @@ def test_a_gigabyte_is_fetched_and_read_in_bounded_memory(settings: Settings, ho
     assert source["skipped_count"] * (1 << 20) > GIGABYTE * 0.99
     assert 90e6 < source["size_bytes"] < 110e6
     assert lake.read("core.runs").height == source["file_count"] == 300
-    assert lake.scan("core.steps").select(pl.len()).collect().item() == 300 * STEPS_A_LOG
+    assert lake.read("core.steps").height == 300 * STEPS_A_LOG
     assert peak_megabytes < MOST_MEGABYTES
 
 

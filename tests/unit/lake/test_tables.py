@@ -57,7 +57,7 @@ def test_a_written_partition_is_read_back(lake: Lake, sources: Sources) -> None:
 
 def test_an_empty_lake_has_tables_without_rows(lake: Lake) -> None:
     assert lake.read("core.steps").shape == (0, 14)
-    assert lake.scan("mart.results", []).collect().is_empty()
+    assert lake.read("mart.results", []).is_empty()
     assert lake.partitions("core.steps") == []
     assert lake.manifest("core.steps", ROUND) is None
 
@@ -73,7 +73,7 @@ def test_partitions_are_chosen_by_name(lake: Lake, sources: Sources) -> None:
         lake.write("core.sources", sources({"round": name}), name, **MADE)
     assert lake.read("core.sources", ["c", "a", "a"])["round"].to_list() == ["c", "a"]
     with pytest.raises(MissingPartitionError, match=r"no partition 'd' in .*; there are: a, b, c"):
-        lake.scan("core.sources", ["d"])
+        lake.read("core.sources", ["d"])
 
 
 def test_a_table_of_one_partition(lake: Lake) -> None:
@@ -331,27 +331,9 @@ def test_what_is_being_read_stays_as_it_was(lake: Lake, steps: Steps) -> None:
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_a_scan_reads_what_is_asked_of_it(lake: Lake, steps: Steps) -> None:
-    write_steps(lake, steps, 1.0, "a")
-    write_steps(lake, steps, 2.0, "b")
-    whole, scan = lake.read("core.steps"), lake.scan("core.steps")
-    assert_frame_equal(scan.collect(), whole)
-    assert scan.collect_schema() == whole.schema
-    assert_frame_equal(scan.head(260).collect(), whole.head(260))
-    assert_frame_equal(scan.select("step_seconds", "sequence").collect(), whole.select("step_seconds", "sequence"))
-    late = pl.col("sequence") > 47
-    asked = scan.filter(late).select("step_seconds", "run_id").collect()
-    assert_frame_equal(asked, whole.filter(late).select("step_seconds", "run_id"))
-    assert_frame_equal(scan.head(60).filter(late).collect(), whole.head(60).filter(late))
-    assert_frame_equal(scan.filter(late).head(3).collect(), whole.filter(late).head(3))
-    assert scan.select(pl.len()).collect().item() == whole.height
-    assert set(lake.scan("core.steps", ["b"]).collect()["step_seconds"]) == {2.0}
-
-
-@pytest.mark.usefixtures("small_batches")
-def test_a_scan_is_of_one_state_while_its_partition_is_replaced(lake: Lake, steps: Steps) -> None:
+def test_a_read_is_of_one_state_while_its_partition_is_replaced(lake: Lake, steps: Steps) -> None:
     write_steps(lake, steps, 0.0)
-    scan, is_over = lake.scan("core.steps"), threading.Event()
+    is_over = threading.Event()
 
     def replace() -> None:
         version = 0.0
@@ -364,7 +346,7 @@ def test_a_scan_is_of_one_state_while_its_partition_is_replaced(lake: Lake, step
     seen: set[float] = set()
     try:
         while len(seen) < 4:
-            state = scan.collect()
+            state = lake.read("core.steps", [ROUND])
             assert state.height == 250
             assert state["step_seconds"].n_unique() == 1
             seen.add(state["step_seconds"][0])
