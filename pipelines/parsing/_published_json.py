@@ -5,13 +5,22 @@ Reading the bytes of a description belongs here; what its fields mean belongs in
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from pipelines.parsing._mended_json import mended_json
+
 DEEPEST_NESTING = 50
 """Objects and lists inside one another that are read; descriptions have three."""
 _TOO_DEEP = f"nested deeper than {DEEPEST_NESTING}"
+_MARKED = {  # that of UTF-32 first: it begins with that of UTF-16
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 
 
 class JsonObject(dict[str, Any]):
@@ -29,6 +38,34 @@ class JsonObject(dict[str, Any]):
                 values.setdefault(key, []).append(value)
             made.repeated = {key: every for key, every in values.items() if len(every) > 1}
         return made
+
+
+def decoded(content: bytes) -> tuple[str, str | None]:
+    """Return the text of bytes, and what is no UTF-8 about them: bytes in between, or another encoding's mark."""
+    for mark, name in _MARKED.items():
+        if content.startswith(mark):
+            return content.decode(name, errors="replace"), f"{name} with a byte order mark"
+    try:
+        return content.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        return content.decode("utf-8-sig", errors="replace"), str(error)
+
+
+def read_json(text: str) -> tuple[Any, tuple[str, ...]]:
+    """Return what a JSON text holds, its objects as `JsonObject`, and what had to be mended to read it.
+
+    Raises:
+        ValueError: the text is no JSON, mended or not, or nested deeper than `DEEPEST_NESTING`; it says what is wrong
+            with the text as it stands.
+    """
+    try:
+        return parse_json(text), ()
+    except ValueError as error:
+        try:
+            mended, mends = mended_json(text)
+            return parse_json(mended), mends
+        except ValueError:
+            raise error from None
 
 
 def parse_json(text: str) -> Any:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import re
 
-from pipelines.parsing._published_json import parse_json
+from pipelines.parsing._published_json import decoded, read_json
 
 
 def description_fields(content: bytes) -> dict[str, int] | None:
     """Return the line, from 1, of each field of the outermost object; None where the content is no JSON object."""
-    text = content.decode("utf-8-sig", errors="replace")
+    text, _ = decoded(content)
     try:
-        described = parse_json(text)
+        described, _ = read_json(text)
     except ValueError:
         return None
     if not isinstance(described, dict):

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.parsing._published_json import as_json, parse_json, printable, repeated_keys
+from pipelines.parsing._published_json import as_json, decoded, printable, read_json, repeated_keys
 from pipelines.parsing.layout import classify
 from pipelines.parsing.names import accelerators_in, availability_category, canonical_submitter
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
@@ -180,11 +180,18 @@ class _Summary:
 
     def _records(self) -> Iterator[_Record]:
         """Give the records of a list, or of a dictionary in which each has a key."""
+        text, no_utf8 = decoded(self._file.content)
+        if no_utf8:
+            explanation = "The file is no UTF-8; bytes that cannot be decoded are read as U+FFFD"
+            self.report("inference.not_utf8", explanation, expected="UTF-8", found=no_utf8)
         try:
-            content = parse_json(self._file.content.decode("utf-8-sig", errors="replace"))
+            content, mends = read_json(text)
         except ValueError as error:
             self._report_unreadable("a JSON list or object of records", str(error))
             return
+        if mends:
+            explanation = "The summary is no JSON as it stands; it is read with what is wrong mended"
+            self.report("inference.mended_json", explanation, expected="JSON", found="; ".join(mends))
         for path, values in repeated_keys(content):
             self.report(
                 "inference.duplicate_key",

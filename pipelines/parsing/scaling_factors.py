@@ -5,12 +5,13 @@ Reading the factor belongs here; applying or recomputing it does not.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
+from pipelines.parsing._published_json import decoded, read_json
 from pipelines.parsing.layout import classify, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import ScalingFactors
@@ -32,7 +33,8 @@ def parse_scaling_factors(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame,
                 _finding(file, "scaling.layout", "The path is not that of a convergence factor.", file.path)
             )
             continue
-        factor = _factor(file.content)
+        text, _ = decoded(file.content)
+        factor, mends = _factor(text)
         if isinstance(factor, str):
             findings.append(_finding(file, "scaling.unreadable", "The factor cannot be read, so none applies.", factor))
             continue
@@ -41,6 +43,9 @@ def parse_scaling_factors(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame,
             text = f"A second factor for {key[1]}; the first stays."
             findings.append(_finding(file, "scaling.repeated", text, str(factor)))
             continue
+        if mends:
+            said = "The file is no JSON as it stands; its factor is read with what is wrong mended, and applies."
+            findings.append(_finding(file, "scaling.mended_json", said, "; ".join(mends)))
         rows[key] = {
             "round": file.round,
             "result_id": key[1],
@@ -52,17 +57,21 @@ def parse_scaling_factors(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame,
     return frame, findings_frame(findings)
 
 
-def _factor(content: bytes) -> float | str:
-    """Return the factor, or what stands there in its place."""
+def _factor(text: str) -> tuple[float | str, tuple[str, ...]]:
+    """Return the factor, or what stands there in its place, and what of the JSON had to be mended."""
     try:
-        record = json.loads(content)
-    except (ValueError, RecursionError):
-        return content[:200].decode("utf-8", "replace")
+        record, mends = read_json(text)
+    except ValueError:
+        return text[:200], ()
     if not isinstance(record, dict):
-        return f"a JSON {type(record).__name__}"
+        return f"a JSON {type(record).__name__}", mends
     if "scaling_factor" not in record:
-        return f"no such name among {sorted(record)[:10]}".encode("utf-8", "replace").decode()
-    value = record["scaling_factor"]
+        return f"no such name among {sorted(record)[:10]}".encode("utf-8", "replace").decode(), mends
+    return _positive_number(record["scaling_factor"]), mends
+
+
+def _positive_number(value: Any) -> float | str:
+    """Return a positive number, or what stands in its place."""
     try:
         is_factor = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
         return float(value) if is_factor else repr(value)[:200]

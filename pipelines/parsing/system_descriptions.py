@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.parsing import names
-from pipelines.parsing._published_json import JsonObject, as_json, parse_json, printable, repeated_keys
+from pipelines.parsing._published_json import JsonObject, as_json, decoded, printable, read_json, repeated_keys
 from pipelines.parsing._rack_counts import racks_in
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.networks import Ports, parse_interconnect, parse_network
@@ -107,13 +107,16 @@ class _Description:
     @classmethod
     def read(cls, file: PublishedFile, placed: Placed) -> _Description:
         description = cls(file, placed, None)
+        text, no_utf8 = decoded(file.content)
+        if no_utf8:
+            description.report(
+                "system.not_utf8",
+                "The file is no UTF-8; bytes that cannot be decoded are read as U+FFFD",
+                expected="UTF-8",
+                found=no_utf8,
+            )
         try:
-            text = file.content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            text = file.content.decode("utf-8-sig", errors="replace")
-            description.report("system.not_utf8", "Bytes that are no UTF-8 are read as U+FFFD", found=str(error))
-        try:
-            content = parse_json(text)
+            content, mends = read_json(text)
         except ValueError as error:
             description.report(
                 "system.broken_json",
@@ -123,6 +126,13 @@ class _Description:
                 found=str(error),
             )
             return description
+        if mends:
+            description.report(
+                "system.mended_json",
+                "The description is no JSON as it stands; it is read with what is wrong mended",
+                expected="a JSON object",
+                found="; ".join(mends),
+            )
         if not isinstance(content, JsonObject):
             description.report(
                 "system.no_object",

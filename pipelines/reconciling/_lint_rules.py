@@ -155,7 +155,7 @@ _RULES = (
     Rule(
         "system.unreadable",
         "error",
-        "The description cannot be read.",
+        "The description is no JSON object; official tools cannot read it.",
         "Make it a JSON object; a JSON linter shows where.",
     ),
     Rule("system.field_missing", "error", "A required field is not there.", "Add the field; it may be blank."),
@@ -204,7 +204,12 @@ _RULES = (
         "The described system has no result.",
         "Remove the description, or add the result.",
     ),
-    Rule("factor.unreadable", "error", "scaling.json cannot be read.", "Delete it; the RCP checker writes it."),
+    Rule(
+        "factor.unreadable",
+        "error",
+        "scaling.json is no JSON object with a factor.",
+        "Delete it; the RCP checker writes it.",
+    ),
     Rule(
         "layout.outside",
         "warning",

@@ -28,12 +28,14 @@ _OF_CHECKER = frozenset({"package_checker_params"})
 """Names of files beside results that no parser here reads and the official package checker does."""
 _OF_PARSER = {
     "system.broken_json": "system.unreadable",
+    "system.mended_json": "system.unreadable",
     "system.no_object": "system.unreadable",
     "system.duplicate_key": "system.field_repeated",
     "system.unreadable_count": "system.value",
     "system.unreadable_memory": "system.value",
     "system.unknown_accelerator": "system.value",
     "scaling.unreadable": "factor.unreadable",
+    "scaling.mended_json": "factor.unreadable",
 }
 """Rule that a finding of a parser breaks; other findings of parsers are no matter of the rules."""
 _NAMED_LAUNCH = frozenset({"launch.log_unresolved", "launch.logs_disagree"})

@@ -146,12 +146,25 @@ def test_software_comes_as_object_list_and_text(stack: object, kept: str | None)
 
 
 @pytest.mark.parametrize(
-    "content", [b"{", b"", b'{"a": 1,}', b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe{", b"[" * 900 + b"]" * 900]
+    "content", [b"{", b"", b'{"a" 1}', b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe{", b"[" * 900 + b"]" * 900]
 )
 def test_broken_json_is_a_finding_and_no_row(content: bytes) -> None:
     frame, findings = parse_system_descriptions([described(content)])
     assert frame.height == 0
     assert [finding.severity for finding in findings if finding.kind == "system.broken_json"] == ["error"]
+
+
+def test_a_description_with_a_comma_too_many_keeps_its_row() -> None:
+    row, findings = read_one(b'{"number_of_nodes": "126", "other_software_stack": {\n"cuda": "10.1",\n},\n}')
+    assert (row["number_of_nodes"], row["software_stack"]) == (126, '{"cuda": "10.1"}')
+    assert [(finding.kind, finding.severity, finding.found) for finding in findings] == [
+        ("system.mended_json", "warning", "a comma before } in line 2; a comma before } in line 3")
+    ]
+
+
+def test_a_description_in_another_encoding_keeps_its_row() -> None:
+    row, findings = read_one('{"submitter": "Acm\u00e9", "number_of_nodes": 2}'.encode("utf-16"))
+    assert (row["submitter"], row["number_of_nodes"], kinds(findings)) == ("Acm\u00e9", 2, ["system.not_utf8"])
 
 
 def test_json_that_is_no_object_is_a_finding() -> None:

@@ -456,6 +456,14 @@ def test_a_description_that_is_no_json() -> None:
     assert told(found) == [("error", "result.no_description"), ("error", "system.unreadable")]
 
 
+def test_a_description_that_is_nearly_json_is_read_and_refused() -> None:
+    nearly = Submission()
+    nearly.described = lambda: Submission().described()[:-2] + b",\n}"  # type: ignore[method-assign]
+    row = only(nearly.lint())
+    assert (row["severity"], row["rule"], row["expected"]) == ("error", "system.unreadable", "a JSON object")
+    assert row["found"].startswith("a comma before } in line ")
+
+
 def test_rows_are_sorted_by_severity_and_each_stands_once() -> None:
     submission = replace(Submission(), outside=("b", "a", "a"), end="\r\n").describe(status="new")
     found = submission.lint()
