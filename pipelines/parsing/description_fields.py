@@ -1,4 +1,4 @@
-"""Which fields a system description has and on which line each stands.
+"""Which fields a system description has, on which line each stands, and which one a misspelled name means.
 
 What the fields mean belongs in `system_descriptions`.
 """
@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterable
+from itertools import takewhile
 
 from pipelines.parsing._published_json import decoded, read_json
+
+_SHORTEST_MISSPELLED = 6
+"""Letters of the shortest name that is known with a slip; a shorter one can be another name."""
 
 
 def description_fields(content: bytes) -> dict[str, int] | None:
@@ -21,6 +26,43 @@ def description_fields(content: bytes) -> dict[str, int] | None:
     if not isinstance(described, dict):
         return None
     return {name: _line(text, name) for name in described}
+
+
+def meant_fields(names: Iterable[str], known: Collection[str]) -> dict[str, str]:
+    """Return the field that each name means which is none of those known: `number of nodes`, `divison`.
+
+    Args:
+        names: Names of one description, in order.
+        known: Names of the form.
+
+    Returns:
+        By name as published: the one known field that differs in nothing but case and separators, or else by one slip
+        of a letter. A field that the description also has by its own name is meant by no other; of two names for one
+        field the first counts.
+    """
+    stated = list(names)
+    meant: dict[str, str] = {}
+    for name in stated:
+        if name in known:
+            continue
+        spelled = re.sub("[^a-z0-9]+", "_", name.strip().lower())
+        near = [spelled] if spelled in known else [field for field in known if is_one_slip(spelled, field)]
+        if len(near) == 1 and near[0] not in stated and near[0] not in meant.values():
+            meant[name] = near[0]
+    return meant
+
+
+def is_one_slip(written: str, meant: str) -> bool:
+    """Say whether one letter more, less or other, or two that changed places, part two names of some length."""
+    start = _common_start(written, meant)
+    stop = _common_start(written[start:][::-1], meant[start:][::-1])
+    wrong, right = written[start : len(written) - stop], meant[start : len(meant) - stop]
+    is_slip = max(len(wrong), len(right)) <= 1 or (len(wrong) == 2 and wrong == right[::-1])
+    return is_slip and min(len(written), len(meant)) >= _SHORTEST_MISSPELLED
+
+
+def _common_start(first: str, second: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def _line(text: str, name: str) -> int:

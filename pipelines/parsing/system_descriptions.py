@@ -16,6 +16,7 @@ import polars as pl
 from pipelines.parsing import names
 from pipelines.parsing._published_json import JsonObject, as_json, decoded, printable, read_json, repeated_keys
 from pipelines.parsing._rack_counts import racks_in
+from pipelines.parsing.description_fields import meant_fields
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.networks import Ports, parse_interconnect, parse_network
 from pipelines.parsing.published import ParseFinding, PublishedFile
@@ -53,6 +54,7 @@ _NETWORK_FIELDS = ("host_networking", "host_network_card_count", "host_networkin
 """Where ports are described; the topology is where some submitters list them."""
 
 _COLUMN_FIELDS = frozenset({*_TEXT_FIELDS, "division", "other_software_stack"})
+_KNOWN_FIELDS = frozenset({*_COLUMN_FIELDS, *_NETWORK_FIELDS})
 
 
 def parse_system_descriptions(files: Iterable[PublishedFile]) -> tuple[pl.DataFrame, list[ParseFinding]]:
@@ -150,8 +152,21 @@ class _Description:
                 expected="one value",
                 found=", then ".join(as_json(value) for value in values),
             )
-        description.fields = dict(content)
+        description.fields = description.by_known_names(content)
         return description
+
+    def by_known_names(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields, those whose name is spelled otherwise under the name of the form."""
+        meant = meant_fields(content, _KNOWN_FIELDS)
+        for name, field_name in meant.items():
+            self.report(
+                "system.field_misspelled",
+                "No field has this name; its value is read as that of the field that is meant",
+                name,
+                expected=field_name,
+                found=as_json(content[name]),
+            )
+        return {meant.get(name, name): value for name, value in content.items()}
 
     def report(self, kind: str, explanation: str, place: str = "", **more: Any) -> None:
         """Note a finding about this file."""

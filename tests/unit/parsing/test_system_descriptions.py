@@ -182,6 +182,16 @@ def test_half_a_surrogate_pair_can_still_be_stored() -> None:
     assert (row["submitter"], row["other_fields"]) == ("A?", '{"other": "?"}')
 
 
+def test_a_misspelled_field_is_read_and_told() -> None:
+    row, findings = read_one({"divison": "open", "number of nodes": "2", "accelerators_per_node": 4, "cooling": ""})
+    assert (row["division"], row["number_of_nodes"], row["accelerator_count"]) == ("open", 2, 8)
+    assert row["other_fields"] == '{"cooling": ""}'
+    assert [(finding.kind, finding.place, finding.expected, finding.found) for finding in findings] == [
+        ("system.field_misspelled", "divison", "division", '"open"'),
+        ("system.field_misspelled", "number of nodes", "number_of_nodes", '"2"'),
+    ]
+
+
 def test_what_cannot_be_read_stays_as_text_and_is_reported() -> None:
     row, findings = read_one(
         {
