@@ -1,4 +1,4 @@
-"""A signal is heard whatever Dagster does with it."""
+"""A signal is heard whatever Dagster does with it; runs of the command are found where the UI looks for them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import signal
 import threading
 
 import pytest
+import yaml
+from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 from dagster._utils.interrupts import capture_interrupts
 
-from pipelines.assets.execution import _requests_to_end
+from pipelines.assets.execution import IN_THE_UI, _requests_to_end
+from pipelines.definitions import defs
+from pipelines.settings import REPOSITORY
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -44,3 +48,9 @@ def test_a_thread_hears_none() -> None:
     thread.start()
     thread.join()
     assert heard == [False]
+
+
+def test_runs_of_the_command_belong_to_the_location_that_the_ui_shows() -> None:
+    (place,) = yaml.safe_load((REPOSITORY / "workspace.yaml").read_text("utf-8"))["load_from"]
+    location = place["python_module"]["location_name"]
+    assert {REPOSITORY_LABEL_TAG: f"{defs.get_repository_def().name}@{location}"} == IN_THE_UI
