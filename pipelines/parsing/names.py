@@ -14,10 +14,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from pipelines.parsing._accelerator_facets import Facets, facets_of, part_with_facets
 from pipelines.parsing.quantities import is_absent, plain
 
 _VENDORS = "nvidia|amd|intel|habana|google|aws|huawei|alibaba|graphcore"
 _BRANDS = "instinct|geforce|radeon|tesla"
+_KINDS = r"\b(?:ai\s)?accelerators?\b|\bgpus?\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +75,18 @@ def canonical_accelerator(text: str) -> str | None:
         for key in _accelerator_keys(spelling):
             if key in parts:
                 return parts[key]
-    return None
+    return part_with_facets(text, _parts_with_facets())
 
 
 def _accelerator_keys(text: str) -> Iterator[str]:
-    """Give the letters and digits of a text, then the same without what names no other part: brand, memory type.
+    """Give the letters and digits of a text, then the same without what names no other part: brand, memory, kind.
 
     Watts in brackets are what the part may draw, not another part.
     """
     bare = re.sub(r"\((?:r|tm)\)|[®™]|\(\d{2,4}\s?w\)", "", plain(text).lower())
     bare = re.sub(rf"^(?:{_VENDORS})\b", "", bare)
     yield _squash(bare)
-    yield _squash(re.sub(rf"\b(?:{_BRANDS})\b|\bhbm\d?e?\b", "", bare))
+    yield _squash(re.sub(rf"\b(?:{_BRANDS})\b|\bhbm\d?e?\b|{_KINDS}", "", bare))
 
 
 def _squash(text: str) -> str:
@@ -97,10 +99,24 @@ def _parts_by_key() -> dict[str, str]:
     for part in _table("accelerator_names.toml")["part"]:
         model = part["model"]
         short_name = re.sub(r"\s\(.*\)", "", model)
-        for spelling in (model, short_name, *part.get("published", [])):
+        for spelling in (model, short_name, *_by_code_names(model), *part.get("published", [])):
             for key in _accelerator_keys(spelling):
                 known.setdefault(key, model)
     return known
+
+
+def _by_code_names(model: str) -> Iterator[str]:
+    """Give a part's name by each single word in its brackets: `TPU7x (Ironwood)` is TPU Ironwood too."""
+    bracketed = re.fullmatch(r"([A-Za-z]+)\S*(?:\s\S+)?\s\((.*)\)", model)
+    if bracketed:
+        yield from (f"{bracketed[1]} {word}" for word in bracketed[2].split(", ") if word.isalnum())
+
+
+@cache
+def _parts_with_facets() -> tuple[tuple[str, Facets], ...]:
+    models = [part["model"] for part in _table("accelerator_names.toml")["part"]]
+    told = ((model, facets_of(re.sub(r"\s\(.*\)", "", model))) for model in models)
+    return tuple((model, facets) for model, facets in told if facets is not None)
 
 
 def known_parts() -> dict[str, str]:
@@ -116,7 +132,7 @@ def chips_in(text: str) -> frozenset[str]:
 @cache
 def _chip_pattern() -> re.Pattern[str]:
     models = " ".join(part["model"].upper() for part in _table("accelerator_names.toml")["part"])
-    chips = sorted(set(re.findall(r"\b(?:[ABHL]|GB|GH|MI)\d{2,3}[A-Z]?\b", models)), key=len, reverse=True)
+    chips = sorted(set(re.findall(r"\b(?:[ABHLPV]|GB|GH|MI)\d{2,3}[A-Z]?\b", models)), key=len, reverse=True)
     return re.compile(rf"(?:{'|'.join(chips)})(?![0-9])")
 
 

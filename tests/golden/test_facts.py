@@ -293,7 +293,6 @@ NVIDIA A800 SXM | fp16 | epoch-ml-hardware | vector_for_tensor
 NVIDIA GeForce RTX 3090 Ti | fp16 | epoch-ml-hardware | vector_for_tensor
 NVIDIA Tesla V100 DGXS 16 GB | fp16 | epoch-ml-hardware | vector_for_tensor
 NVIDIA Tesla V100 DGXS 32 GB | fp16 | epoch-ml-hardware | vector_for_tensor
-NVIDIA Tesla V100 SXM3 32 GB | fp16 | epoch-ml-hardware | vector_for_tensor
 NVIDIA Tesla V100S PCIe 32 GB | fp16 | epoch-ml-hardware | vector_for_tensor
 NVIDIA V100 | fp16 | epoch-ml-hardware | vector_for_tensor
 RTX A6000 | fp16 | epoch-ml-hardware | vector_for_tensor
@@ -305,6 +304,7 @@ V100-PCIe-16GB | fp16 | mlco2-impact | vector_for_tensor
 V100-PCIe-32GB | fp16 | epoch-ml-hardware | vector_for_tensor
 V100-SXM2-32GB | fp16 | epoch-ml-hardware | vector_for_tensor
 V100-SXM2-32GB | fp16 | mlco2-impact | vector_for_tensor
+V100-SXM3-32GB | fp16 | epoch-ml-hardware | vector_for_tensor
 """
 
 
