@@ -11,7 +11,7 @@ import polars as pl
 from pipelines.publishing.age import newest
 from pipelines.publishing.headline import worked_example
 from pipelines.publishing.report.parts import Plain
-from pipelines.publishing.report.tables import Tables
+from pipelines.publishing.report.tables import Tables, nic_needs
 from pipelines.publishing.report.words import SIGNS, TONES, benchmarks, counted, kind_of_finding, task, words
 from pipelines.publishing.wording import counted_part
 from pipelines.schemas.core import SEVERITIES
@@ -19,6 +19,7 @@ from pipelines.schemas.core import SEVERITIES
 _NETWORK = ("enough", "too_close_to_call", "not_enough")
 _CLAIMS = ("supported", "misplaced", "implausible", "contradicted")
 _KINDS_TOLD = 4
+_ON_NETWORK = "Language-model results of all rounds here: NIC bandwidth, where it is known, against the need; derived"
 
 
 @dataclass(frozen=True)
@@ -166,22 +167,22 @@ def findings(tables: Tables) -> Question | None:
 
 def network(tables: Tables) -> Question:
     """Return the verdicts on NIC bandwidth and what they are counted over."""
-    bandwidth = tables.want("mart.bandwidth")
-    if bandwidth is not None:
-        verdicts = bandwidth["verdict"].drop_nulls()
-    else:
-        runs = tables.want("mart.reconciled_runs")
-        verdicts = pl.Series([], dtype=pl.String) if runs is None else runs["nic_verdict"].drop_nulls()
-    counts = dict(verdicts.value_counts().iter_rows()) if verdicts.len() else {}
+    needs = nic_needs(tables)
+    if needs is None or needs["nic_verdict"].is_null().all():
+        return Question(
+            "No result here tells both what it needs and what it has.",
+            _ON_NETWORK,
+            [_bar(name, {}, "nic.html") for name in _NETWORK],
+        )
+    judged = needs.filter(pl.col("nic_verdict").is_not_null())
+    counts = dict(judged["nic_verdict"].value_counts().iter_rows())
+    inside = judged.filter(pl.col("nic_needed_gigabytes_per_second_mid") == 0).height
     told = (
-        f"For {counts.get('enough', 0)} of {counted(verdicts.len(), 'result')} yes, for {counts.get('not_enough', 0)} "
+        f"For {counts.get('enough', 0)} of {counted(judged.height, 'result')} yes, for {counts.get('not_enough', 0)} "
         f"no, {counts.get('too_close_to_call', 0)} are too close to call."
     )
-    return Question(
-        told if verdicts.len() else "No result here tells both what it needs and what it has.",
-        "Language-model results of all rounds here: NIC bandwidth, where it is known, against the need; derived",
-        [_bar(name, counts, "nic.html") for name in _NETWORK],
-    )
+    stay = f"; {inside} of those with enough send nothing beyond their scale-up domain" if inside else ""
+    return Question(told, f"{_ON_NETWORK}{stay}", [_bar(name, counts, "nic.html") for name in _NETWORK])
 
 
 def claims(tables: Tables) -> Question | None:

@@ -13,7 +13,7 @@ from pipelines.publishing.report.charts.racks import rack_fill
 from pipelines.publishing.report.charts.scores import predicted_against_reported, prediction_errors, scaling_curves
 from pipelines.publishing.report.charts.time import minutes_spent, utilisation
 from pipelines.publishing.report.parts import Figure, Grid, Plain, Section
-from pipelines.publishing.report.tables import AbsentTableError, Tables
+from pipelines.publishing.report.tables import AbsentTableError, Tables, nic_needs
 from pipelines.publishing.report.words import counted, label, listed
 from pipelines.schemas import TABLES
 from pipelines.schemas.core import SEVERITIES
@@ -167,11 +167,23 @@ def minutes(tables: Tables) -> Content:
 
 def nic(tables: Tables) -> Content:
     """Return NIC need beside NIC bandwidth."""
-    runs = tables.need("mart.reconciled_runs")
-    told = _benchmarks(runs.filter(pl.col("nic_needed_gigabytes_per_second_mid") > 0))
+    needs = nic_needs(tables)
+    if needs is None:
+        raise AbsentTableError("No run here tells how it was launched, from which its need follows.")
+    need = pl.col("nic_needed_gigabytes_per_second_mid")
+    told = _benchmarks(needs.filter(need > 0))
     if not told:
         raise AbsentTableError("No run here has traffic outside its scale-up domain whose need could be worked out.")
-    return Content([nic_need(runs, benchmark) for benchmark in told])
+    inside = needs.filter(need == 0)
+    section = Section(
+        "Runs that stay inside their scale-up domain",
+        (
+            f"{counted(inside.height, 'run')} of {needs.height:,} send nothing beyond it in a step, so that no network "
+            f"is too slow for them. They are in no figure above; the {inside['nic_verdict'].count():,} whose NIC is "
+            "known are among those that have enough on the first page.",
+        ),
+    )
+    return Content([nic_need(needs, benchmark) for benchmark in told], sections=[section] if inside.height else [])
 
 
 def mfu(tables: Tables) -> Content:

@@ -9,6 +9,14 @@ import polars as pl
 from pipelines.lake.tables import Lake
 from pipelines.schemas import TABLES
 
+_NEEDS = {
+    "needed_low_gigabytes_per_second": "nic_needed_gigabytes_per_second_low",
+    "needed_gigabytes_per_second": "nic_needed_gigabytes_per_second_mid",
+    "needed_high_gigabytes_per_second": "nic_needed_gigabytes_per_second_high",
+    "nic_gigabytes_per_second": "nic_available_gigabytes_per_second",
+    "verdict": "nic_verdict",
+}
+
 
 class AbsentTableError(Exception):
     """A page cannot be filled; the message is what it says instead."""
@@ -43,3 +51,13 @@ class Tables:
 
     def _read_sorted(self, name: str) -> pl.DataFrame:
         return self.lake.read(name).sort(TABLES[name].schema.primary_key())
+
+
+def nic_needs(tables: Tables) -> pl.DataFrame | None:
+    """Return the language-model results whose NIC need is known, in the columns of `mart.reconciled_runs`.
+
+    `mart.bandwidth` also has results that no prediction is made for, such as those whose launch states no precision.
+    """
+    bandwidth = tables.want("mart.bandwidth")
+    runs = tables.want("mart.reconciled_runs") if bandwidth is None else bandwidth.rename(_NEEDS)
+    return None if runs is None else runs.filter(pl.col("nic_needed_gigabytes_per_second_mid").is_not_null())

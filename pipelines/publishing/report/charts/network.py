@@ -16,7 +16,7 @@ _TOLD = {
     "enough": "have enough NIC bandwidth",
     "not_enough": "have too little",
     "too_close_to_call": "are too close to call",
-    "not_known": "tell no NIC",
+    "not_known": "state no NIC",
 }
 
 

@@ -54,13 +54,16 @@ def _bars(shown: pl.DataFrame) -> Any:
     places = {name: place for place, name in enumerate(parts)}
     drawn = (
         canvas.named_results(shown)
-        .unpivot(on=list(parts), index=["name", "result_id"], variable_name="part", value_name="seconds")
+        .with_row_index("row")
+        .unpivot(on=list(parts), index=["row", "name", "result_id"], variable_name="part", value_name="seconds")
         .filter(pl.col("seconds").is_not_null())
         .with_columns(
             (pl.col("seconds") / 60).alias("minutes"),
             pl.col("part").replace_strict(parts),
             pl.col("part").replace_strict(places).alias("place"),
         )
+        .sort("row", "place")  # bars stand in the order in which their names first come
+        .drop("row")
     )
     present = [name for name in parts.values() if name in drawn["part"].unique().to_list()]
     colours = dict(zip(parts.values(), canvas.PALETTE, strict=False))

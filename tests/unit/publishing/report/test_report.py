@@ -328,6 +328,27 @@ def test_long_names_may_break_and_backticks_are_code(folder: Path) -> None:
     assert '<td role="cell" class="short" data-label="Column">run_count</td>' in text
 
 
+def test_the_first_page_and_the_page_behind_count_the_same_networks(lake: Lake, tmp_path: Path) -> None:
+    ends = {"needed_low_gigabytes_per_second": 37.0, "needed_high_gigabytes_per_second": 149.0}
+    sends = {"needed_gigabytes_per_second": 49.6, "nic_gigabytes_per_second": 50.0, "verdict": "too_close_to_call"}
+    stays = {name: 0.0 for name in (*ends, "needed_gigabytes_per_second")}
+    run = {"benchmark": "llama31_405b", "accelerator": "GB200 (per GPU)", "explanation": "words"}
+    put(
+        lake,
+        "mart.bandwidth",
+        {**run, "result_id": result_id(2496), "accelerator_count": 2496, **ends, **sends},
+        {**run, "result_id": result_id(64), "accelerator_count": 64, **stays, "verdict": "enough"},
+        {**run, "result_id": result_id(32), "accelerator_count": 32, **stays},
+    )
+    write_report(lake, tmp_path / "report", TODAY)
+    front, behind = ((tmp_path / "report" / name).read_text("utf-8") for name in ("index.html", "nic.html"))
+    assert "For 1 of 2 results yes, for 0 no, 1 are too close to call." in front
+    assert "1 of those with enough send nothing beyond their scale-up domain." in front
+    assert "of 1 run that send beyond their domain, 1 are too close to call" in behind
+    assert "2 runs of 3 send nothing beyond it in a step" in behind
+    assert "the 1 whose NIC is known are among those" in behind
+
+
 def test_lists_read_as_sentences() -> None:
     assert listed(["one"]) == "one"
     assert listed(["one", "two", "three"]) == "one, two and three"
@@ -351,4 +372,5 @@ def test_steps_that_are_not_split_are_in_the_bar_as_one_part() -> None:
     assert behind["r/f/split/b"]["steps_not_split_seconds"] is None
     drawn = [point for rows in json.loads(figure.spec)["datasets"].values() for point in rows]
     assert sum(point["minutes"] for point in drawn if point["name"] == "r whole") == pytest.approx(100 / 60)
+    assert list(dict.fromkeys(point["name"] for point in drawn)) == ["r split", "r whole"], "the largest first"
     assert figure.title.endswith("most often “evaluation”")
