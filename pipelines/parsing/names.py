@@ -105,6 +105,23 @@ def _parts_by_key() -> dict[str, str]:
     return known
 
 
+def part_of_family(family: str, *texts: str | None) -> str | None:
+    """Return the part that the first text naming one of a family names: `TPU` of a system called `tpu-v4-6912`.
+
+    Args:
+        family: A single word that names no part by itself.
+        texts: Names of the system.
+    """
+    if not re.fullmatch("[A-Za-z]{3,20}", family):
+        return None
+    behind = re.compile(rf"(?<![a-z0-9]){family}[\s_-]?(v?\d{{1,2}}[a-z]?|[a-z]{{3,20}})(?![a-z0-9])", re.IGNORECASE)
+    for text in texts:
+        parts = {canonical_accelerator(f"{family} {found[1]}") for found in behind.finditer(plain(text or ""))} - {None}
+        if parts:
+            return parts.pop() if len(parts) == 1 else None
+    return None
+
+
 def _by_code_names(model: str) -> Iterator[str]:
     """Give a part's name by each single word in its brackets: `TPU7x (Ironwood)` is TPU Ironwood too."""
     bracketed = re.fullmatch(r"([A-Za-z]+)\S*(?:\s\S+)?\s\((.*)\)", model)

@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from pipelines.parsing import names
-from pipelines.parsing._published_json import JsonObject, as_json, decoded, printable, read_json, repeated_keys
+from pipelines.parsing._described_json import read_fields
+from pipelines.parsing._published_json import as_json, printable
 from pipelines.parsing._rack_counts import racks_in
-from pipelines.parsing.description_fields import meant_fields
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.networks import Ports, parse_interconnect, parse_network
 from pipelines.parsing.published import ParseFinding, PublishedFile
@@ -109,64 +109,8 @@ class _Description:
     @classmethod
     def read(cls, file: PublishedFile, placed: Placed) -> _Description:
         description = cls(file, placed, None)
-        text, no_utf8 = decoded(file.content)
-        if no_utf8:
-            description.report(
-                "system.not_utf8",
-                "The file is no UTF-8; bytes that cannot be decoded are read as U+FFFD",
-                expected="UTF-8",
-                found=no_utf8,
-            )
-        try:
-            content, mends = read_json(text)
-        except ValueError as error:
-            description.report(
-                "system.broken_json",
-                "The description does not parse as JSON, so the system has no row",
-                severity="error",
-                expected="a JSON object",
-                found=str(error),
-            )
-            return description
-        if mends:
-            description.report(
-                "system.mended_json",
-                "The description is no JSON as it stands; it is read with what is wrong mended",
-                expected="a JSON object",
-                found="; ".join(mends),
-            )
-        if not isinstance(content, JsonObject):
-            description.report(
-                "system.no_object",
-                "The description is no JSON object, so the system has no row",
-                severity="error",
-                expected="a JSON object",
-                found=type(content).__name__,
-            )
-            return description
-        for path, values in repeated_keys(content):
-            description.report(
-                "system.duplicate_key",
-                "The key stands more than once in one object; its last value wins",
-                path,
-                expected="one value",
-                found=", then ".join(as_json(value) for value in values),
-            )
-        description.fields = description.by_known_names(content)
+        description.fields = read_fields(file.content, _KNOWN_FIELDS, description.report)
         return description
-
-    def by_known_names(self, content: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields, those whose name is spelled otherwise under the name of the form."""
-        meant = meant_fields(content, _KNOWN_FIELDS)
-        for name, field_name in meant.items():
-            self.report(
-                "system.field_misspelled",
-                "No field has this name; its value is read as that of the field that is meant",
-                name,
-                expected=field_name,
-                found=as_json(content[name]),
-            )
-        return {meant.get(name, name): value for name, value in content.items()}
 
     def report(self, kind: str, explanation: str, place: str = "", **more: Any) -> None:
         """Note a finding about this file."""
@@ -234,6 +178,17 @@ class _Description:
         """Return the canonical part, None for a system without or with several."""
         text = self.text("accelerator_model_name")
         named = names.accelerators_in(text)
+        if len(named) == 1 and named[0].part is None:
+            part = names.part_of_family(named[0].text, self.text("system_name"), self.placed.system)
+            if part is not None:
+                self.report(
+                    "system.accelerator_by_name",
+                    f"The text names a family of accelerators; the system's name says that it is {part}",
+                    "accelerator_model_name",
+                    severity="info",
+                    found=text,
+                )
+                return part
         for entry in named:
             if entry.part is None:
                 self.report(

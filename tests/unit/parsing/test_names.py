@@ -16,6 +16,7 @@ from pipelines.parsing.names import (
     canonical_benchmark,
     canonical_submitter,
     names_nvlink_machine,
+    part_of_family,
     rack_product_named,
     rack_product_of,
 )
@@ -219,3 +220,22 @@ def test_any_text_has_a_name_or_none(text: str) -> None:
     assert canonical_submitter(canonical_submitter(text)) == canonical_submitter(text)
     availability_category(text)
     rack_product_named(text)
+
+
+@pytest.mark.parametrize(
+    ("family", "texts", "part"),
+    [
+        ("TPU", ["tpu-v4-6912", "tpu-v4-6912-TF"], "TPU v4"),
+        ("tpu", [None, "cloud-tpu-v5e-256"], "TPU v5e"),
+        ("TPU", ["Pod 7", "TPU_trillium_n64"], "TPU v6e (Trillium)"),
+        ("Gaudi", ["8x Gaudi3"], "Gaudi 3"),
+        ("TPU", ["tpu-v4 beside tpu-v5e"], None),
+        ("TPU", ["tpu-v99-8"], None),
+        ("TPU", ["pod of 4"], None),
+        ("GPU", ["gpu-h100-8"], None),
+        ("TPU v", ["tpu-v4-8"], None),
+        ("", ["v4"], None),
+    ],
+)
+def test_a_family_is_told_apart_by_the_system_s_name(family: str, texts: list[str | None], part: str | None) -> None:
+    assert part_of_family(family, *texts) == part

@@ -182,6 +182,12 @@ def test_half_a_surrogate_pair_can_still_be_stored() -> None:
     assert (row["submitter"], row["other_fields"]) == ("A?", '{"other": "?"}')
 
 
+def test_a_family_of_accelerators_beside_a_name_that_tells_which_one() -> None:
+    row, findings = read_one({"accelerator_model_name": "TPU", "system_name": "tpu-v4-6912"})
+    assert (row["accelerator"], row["accelerator_text"]) == ("TPU v4", "TPU")
+    assert [(finding.kind, finding.severity) for finding in findings] == [("system.accelerator_by_name", "info")]
+
+
 def test_a_misspelled_field_is_read_and_told() -> None:
     row, findings = read_one({"divison": "open", "number of nodes": "2", "accelerators_per_node": 4, "cooling": ""})
     assert (row["division"], row["number_of_nodes"], row["accelerator_count"]) == ("open", 2, 8)
