@@ -173,6 +173,13 @@ def as_text(figure: pl.Expr) -> pl.Expr:
     return pl.when(is_whole & (rounded.abs() < 1e15)).then(whole).otherwise(rounded.cast(pl.String))
 
 
+def with_unit(figure: pl.Expr, unit: pl.Expr) -> pl.Expr:
+    """Return a figure as text with its unit, where it has one; bytes are told in GB."""
+    is_bytes = (unit == "bytes").fill_null(False)
+    told = as_text(pl.when(is_bytes).then(figure / 1e9).otherwise(figure))
+    return pl.concat_str(told, pl.when(is_bytes).then(pl.lit("GB")).otherwise(unit), separator=" ", ignore_nulls=True)
+
+
 def unit_of_last_digit(figure: pl.Expr, most_digits: int = 4) -> pl.Expr:
     """Return the worth of the last digit that is not a padding zero: 1,000 for 8,000, 100 for 7,700."""
     magnitude = figure.abs().log10().floor()

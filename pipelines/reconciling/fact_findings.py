@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from pipelines.reconciling._fact_forms import as_text
+from pipelines.reconciling._fact_forms import with_unit
 from pipelines.reconciling.facts import UNEXPLAINED
 from pipelines.schemas.findings import findings_frame
 
@@ -47,7 +47,7 @@ def conflict_findings(conflicts: pl.DataFrame) -> pl.DataFrame:
     Args:
         conflicts: `mart.fact_conflicts`.
     """
-    told = pl.format("{} by {}", as_text(pl.col("value")), "source")
+    told = pl.format("{} by {}", with_unit(pl.col("value"), pl.col("unit")), "source")
     grouped = (
         conflicts.filter(pl.col("explained_by") == UNEXPLAINED)
         .sort("subject", "metric", "source", "locator")
@@ -72,12 +72,7 @@ def conflict_findings(conflicts: pl.DataFrame) -> pl.DataFrame:
                 "unit, another part) gives the other figure.",
                 *(factor, "metric", "subject"),
             ),
-            expected=pl.concat_str(
-                as_text(pl.col("resolved_value")),
-                pl.format(" {}", "unit"),
-                pl.format(" by {}", "resolved_source"),
-                ignore_nulls=True,
-            ),
+            expected=pl.format("{} by {}", with_unit(pl.col("resolved_value"), pl.col("unit")), "resolved_source"),
             evidence=pl.lit("mart.fact_conflicts"),
         )
     )

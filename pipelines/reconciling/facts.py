@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from pipelines.reconciling._fact_forms import AGREES_WITHIN, GROUP, as_text, taken, unit_of_last_digit, with_forms
+from pipelines.reconciling._fact_forms import (
+    AGREES_WITHIN,
+    GROUP,
+    as_text,
+    taken,
+    unit_of_last_digit,
+    with_forms,
+    with_unit,
+)
 from pipelines.reconciling._fact_readings import all_readings
 from pipelines.schemas.facts_mart import Accelerators, FactConflicts, Platforms, ResolvedFacts
 from pipelines.schemas.spec_metrics import METRICS
@@ -237,13 +245,13 @@ def _sentence() -> pl.Expr:
     figures = pl.concat_str(
         pl.col("source"),
         pl.lit(" states "),
-        as_text(pl.col("figure")),
+        with_unit(pl.col("figure"), pl.col("unit")),
         pl.lit(" against "),
-        as_text(pl.col("resolved_value")),
+        with_unit(pl.col("resolved_value"), pl.col("unit")),
         pl.lit(" by "),
         pl.col("resolved_source"),
         pl.lit(": a ratio of "),
-        pl.col("ratio").round_sig_figs(4).cast(pl.String),
+        as_text(pl.col("ratio").round_sig_figs(4)),
         pl.lit(". "),
     )
     return figures + reason

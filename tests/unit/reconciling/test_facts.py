@@ -286,8 +286,14 @@ def test_what_nothing_explains_says_so() -> None:
     assert conflicts["explained_by"].to_list() == ["unexplained"]
     assert conflicts["expected_value"].to_list() == [None]
     assert conflicts["explanation"].to_list() == [
-        "blog states 335 against 355 by vendor-page: a ratio of 0.9437. No known reading gives the figure."
+        "blog states 335 W against 355 W by vendor-page: a ratio of 0.9437. No known reading gives the figure."
     ]
+
+
+def test_bytes_are_told_in_gigabytes() -> None:
+    driver = row("memory_bytes", 40960 * 2**20, capacity_basis="usable")
+    (told,) = reconciled(driver, other("memory_bytes", 40e9)).conflicts["explanation"]
+    assert told.startswith("blog states 40 GB against 42.9497 GB by vendor-page: a ratio of 0.9313.")
 
 
 def test_figures_within_one_percent_and_within_a_range_agree() -> None:

@@ -222,7 +222,10 @@ def test_facts_are_told_where_nothing_explains_them_and_where_there_are_none() -
     ]
     assert rows[0]["explanation"].startswith("1 system uses Part 2, which is known by name only")
     assert "a factor of 1.2 to 1.5 on bf16_dense_teraflops of Part 1" in rows[1]["explanation"]
-    assert (rows[1]["expected"], rows[1]["found"]) == ("1000 TFLOP/s by vendor-page", "1200 by a; 1500 by b")
+    assert (rows[1]["expected"], rows[1]["found"]) == (
+        "1000 TFLOP/s by vendor-page",
+        "1200 TFLOP/s by a; 1500 TFLOP/s by b",
+    )
 
 
 def test_findings_of_scoring_pass_through() -> None:
