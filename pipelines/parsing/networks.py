@@ -224,7 +224,7 @@ class Interconnect:
     """What the text counts: links or ports."""
 
 
-_NVLINK_GIGABYTES_PER_SECOND = {2: (50, 300), 3: (50, 600), 4: (50, 900), 5: (100, 1800)}
+_NVLINK_GIGABYTES_PER_SECOND = {2: (50, 300), 3: (50, 600), 4: (50, 900), 5: (100, 1800), 6: (100, 3600)}
 """One link and one accelerator, both directions, by NVLink generation (https://www.nvidia.com/en-us/data-center/nvlink/)."""
 _BETWEEN_ACCELERATORS = re.compile(r"\bnvlink|\bxgmi|\binfinity fabric", re.IGNORECASE)
 _GENERATION = re.compile(r"\bgen\.?\s?(\d)\b|\b(\d)(?:st|nd|rd|th)[- ]gen|\bnvlink\s?v?(\d)\b", re.IGNORECASE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 LONGEST_TEXT = 2_000
@@ -63,32 +63,46 @@ class Memory:
         return size if self.count == 1 else f"{self.count}x {size}"
 
 
-_MEMORY = re.compile(
-    rf"(?:(?P<count>[1-9]\d{{0,4}})\s?[xX]\s?)?(?P<number>{_DIGITS})\s?"
-    r"(?:(?P<typed_twice>T)\sGB|(?P<prefix>[KMGTPkmgtp])(?P<binary>i)?B?)"
-    r"(?:\s(?i:unified|ecc))?(?:\s(?i:(?:LP|G)?DDR\d[A-Z]?|HBM\d?e?|RAM|memory)){0,2}"
-    r"(?P<modules>\s(?i:(?:R|LR|U|SO)?-?DIMMs?)"
-    r"(?:,?\s(?:\d{3,5}\s?(?i:MT/s|MHz)|(?i:single|dual|quad|\d)[ -](?i:rank))){0,3})?"
+_SIZE = re.compile(
+    rf"(?:(?P<count>[1-9]\d{{0,4}})\s?[xX]\s?)?(?P<number>\d{{1,3}}(?:,\d{{3}}){{1,3}}|{_DIGITS})\s?"
+    r"(?:(?P<typed_twice>T)\sGB|(?P<prefix>[KMGTPkmgtp])(?P<binary>i)?B?)(?![A-Za-z0-9])"
 )
+_KIND_OF_MEMORY = (
+    r"unified|ecc|registered|ram|memory|hbm\d?e?|(?:lp|g)?ddr\d?[a-z]?(?:[\s-]\d{4,5})?"
+    r"|\d{3,5}\s?(?:mt/s|mhz)|(?:single|dual|quad|\d)[ -]rank|(?P<modules>(?:r|lr|u|so)?-?dimms?)"
+)
+_KINDS_OF_MEMORY = re.compile(rf"(?:[\s,(-]+(?:{_KIND_OF_MEMORY})\)?){{0,8}}", re.IGNORECASE)
+_MADE_UP_OF = re.compile(r"\s?\((\d{1,4}\s?[xX]\s?[^()]{1,30})\)")
 
 
 def parse_memory(text: object) -> Memory | None:
     """Read a memory size.
 
     Args:
-        text: A whole field, such as `189471 MiB`, `1.7 TB`, `80G`, `2x 24 GB`, `256 GB DDR4` or
+        text: A whole field, such as `189471 MiB`, `1.7 TB`, `80G`, `2x 24 GB`, `256 GB DDR4`, `1,536 GB (24x 64GB)` or
             `24 x 32GB RDIMM, 3200MT/s, Dual Rank`.
 
     Returns:
-        The size as printed, or None where the text states no size, several sizes, or more than a size. A letter alone
-        is decimal; `2T GB`, a prefix typed before the unit of the form, is 2 TB; `80 Gb` would be bits and is not read.
+        The size as printed, or None where the text states no size, several sizes, or more than a size and its kind. A
+        letter alone is decimal; `2T GB`, a prefix typed before the unit of the form, is 2 TB; `80 Gb` would be bits and
+        is not read. What a size is made up of in brackets must come to it.
     """
-    found = _MEMORY.fullmatch(plain(text))
+    whole = plain(text)
+    found = _SIZE.match(whole)
     if found is None:
         return None
     prefix = (found["prefix"] or found["typed_twice"]).upper()
     unit = f"{prefix}{found['binary'] or ''}B"
-    return Memory(Decimal(found["number"]), unit, int(found["count"] or 1), is_of_modules=found["modules"] is not None)
+    memory = Memory(Decimal(found["number"].replace(",", "")), unit, int(found["count"] or 1))
+    rest = whole[found.end() :]
+    made_up = _MADE_UP_OF.search(rest)
+    if made_up:
+        parts = parse_memory(made_up[1])
+        if parts is None or memory.count > 1 or parts.count * parts.size_bytes != memory.size_bytes:
+            return None
+        rest = rest[: made_up.start()] + rest[made_up.end() :]
+    kinds = _KINDS_OF_MEMORY.fullmatch(rest)
+    return None if kinds is None else replace(memory, is_of_modules=kinds["modules"] is not None)
 
 
 @dataclass(frozen=True, slots=True)

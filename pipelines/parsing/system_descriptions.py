@@ -235,15 +235,20 @@ class _Description:
         """Return the memory of one accelerator and of one node."""
         return {
             "accelerator_memory_bytes": self.memory(
-                "accelerator_memory_capacity", counts["accelerators_per_node"], "GPU|accelerator|chip"
+                "accelerator_memory_capacity",
+                counts["accelerators_per_node"],
+                "GPU|accelerator|chip|card|device|package",
             ),
-            "host_memory_bytes": self.memory("host_memory_capacity", counts["number_of_nodes"], "node|host|server"),
+            "host_memory_bytes": self.memory(
+                "host_memory_capacity", counts["number_of_nodes"], "node|host|server|system"
+            ),
         }
 
     def memory(self, name: str, holders: int | None, holder: str) -> int | None:
         """Return the memory of one holder; a count in front of it must be of modules, or the number of holders."""
         text = self.text(name)
-        memory = parse_memory(re.sub(rf"\s?(?:\bper\s|/\s?)(?:{holder})$", "", plain(text), flags=re.IGNORECASE))
+        of_one = rf"\s?(?:\((?:per\s|/\s?)(?:{holder})\)|(?:\bper\s|/\s?)(?:{holder}))$"
+        memory = parse_memory(re.sub(of_one, "", plain(text), flags=re.IGNORECASE))
         if memory is not None and memory.is_of_modules:
             return memory.count * memory.size_bytes
         if memory is not None and memory.count in (1, holders):

@@ -144,6 +144,8 @@ def test_data_paths_in_a_node_are_no_ports() -> None:
         ("18x 5th Gen NVLink, 14.4 TB/s aggregated bandwidth", 14_400, "aggregate", 18),
         ("18x 5th\u202fGen NVLink, 14.4\u202fTB/s", 14_400, "aggregate", 18),
         ("18x 4th Gen NVLink, 900GB/s", 900, "accelerator", 18),
+        ("NVLINK Gen6 3600 GB/s + NVSWITCH Gen6", 3_600, "accelerator", None),
+        ("36x NVLink Gen6 100 GB/s", 100, "link", 36),
         ("NVLINK 600GB/s", 600, "accelerator", None),
         ("24x 100Gb/s Ethernet", 12.5, "link", 24),
         ("100Gb/s Ethernet x 10", 12.5, "link", 10),

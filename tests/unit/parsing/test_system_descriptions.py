@@ -240,6 +240,10 @@ def test_a_counted_memory_must_count_the_accelerators(per_node: str, memory: str
 def test_a_memory_may_say_whose_it_is() -> None:
     row, findings = read_one({"accelerator_memory_capacity": "186 GB per GPU", "host_memory_capacity": "1 TB/node"})
     assert (row["accelerator_memory_bytes"], row["host_memory_bytes"], findings) == (186 * 10**9, 10**12, [])
+    row, findings = read_one(
+        {"accelerator_memory_capacity": "16 GB GDDR6 / Card", "host_memory_capacity": "1 TB (per node)"}
+    )
+    assert (row["accelerator_memory_bytes"], row["host_memory_bytes"], findings) == (16 * 10**9, 10**12, [])
     row, findings = read_one({"host_memory_capacity": "186 GB per GPU"})
     assert (row["host_memory_bytes"], kinds(findings)) == (None, ["system.unreadable_memory"])
 
