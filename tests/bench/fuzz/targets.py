@@ -8,26 +8,35 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import tarfile
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
 import polars as pl
+from reportlab.lib.pagesizes import A6
+from reportlab.platypus import SimpleDocTemplate, Table
 
-from pipelines.lake.gate import gate
+from pipelines.lake.gate import gate, typed
 from pipelines.modelling.model_config import ModelConfigError, workload_from_config
+from pipelines.parsing._log_events import LogReader, Reading
+from pipelines.parsing._log_json import LINES_A_LOG, StepStatistics
+from pipelines.parsing._log_known import MARK_CODES
+from pipelines.parsing._log_runs import SETTINGS
 from pipelines.parsing.claims import Media, extract_claims
+from pipelines.parsing.description_fields import description_fields
 from pipelines.parsing.inference_summaries import parse_inference_summaries
 from pipelines.parsing.launch_configs import parse_launches
 from pipelines.parsing.layout import classify
+from pipelines.parsing.log_keys import read_log_keys
 from pipelines.parsing.name_counts import Hardware, counts_in_name
 from pipelines.parsing.names import accelerators_in, availability_category, canonical_benchmark, rack_product_named
 from pipelines.parsing.networks import parse_interconnect, parse_network
 from pipelines.parsing.power_logs import parse_power_logs
 from pipelines.parsing.published import PublishedFile
 from pipelines.parsing.quantities import find_rates, parse_memory, parse_rate
-from pipelines.parsing.result_logs import parse_result_log_batches
+from pipelines.parsing.result_logs import _READ_IN_FULL, parse_result_log_batches
 from pipelines.parsing.scaling_factors import parse_scaling_factors
 from pipelines.parsing.spec_sheets.frames import READERS, read_sheet
 from pipelines.parsing.spec_sheets.registry import Registry, read_registry
@@ -59,6 +68,9 @@ def published(path: str, content: bytes, round_name: str = ROUND) -> PublishedFi
 
 def kept(name: str, frame: pl.DataFrame) -> None:
     """Every row passes its table's gate: nothing that was published goes to quarantine."""
+    if frame.is_empty():
+        typed(table(name), frame)
+        return
     refused = gate(table(name), frame).quarantine
     if refused.height:
         raise BrokenPromiseError(f"{name}: {refused.row(0)}")
@@ -74,9 +86,59 @@ def result_log(content: bytes) -> None:
         kept("core.parse_findings", batch.findings)
 
 
+def log_events(content: bytes) -> None:
+    """What is known of events by their texts is what they say when each is decoded."""
+    copies = [content] * FEWEST_TO_KNOW
+    known, decoded = LogReader(_READ_IN_FULL, SETTINGS).read(copies), LogReader().read(copies)
+    found, expected = what_events_say(known), what_events_say(decoded)
+    if found != expected:
+        raise BrokenPromiseError(f"known {found} is not decoded {expected}")
+    for some, all_decoded in zip(known.logs, decoded.logs, strict=True):
+        if (some.line_count, some.event_count) != (all_decoded.line_count, all_decoded.event_count):
+            raise BrokenPromiseError(f"{some} is not {all_decoded}")
+
+
+FEWEST_TO_KNOW = 16
+"""Logs of at least one event each in which events are looked for by their texts."""
+
+
+def what_events_say(reading: Reading) -> dict[int, str]:
+    """Return what is read of each event, by its place, and why broken ones are none."""
+    events = [(places.tolist(), steps) for steps, places in reading.step_events()]
+    events += [([event.place for event in some], some) for some in reading.events()]
+    told: dict[int, object] = {}
+    for places, some in events:
+        told |= {
+            place: what_is_read(event.key, event.time_ms, event.value, event.metadata.samples_count)
+            for place, event in zip(places, some, strict=True)
+        }
+    marks, key_of = reading.marks, {code: key for key, code in MARK_CODES.items()}
+    samples = [None if math.isnan(count) else count for count in marks.samples_count.tolist()]
+    said = zip(marks.codes.tolist(), marks.time_ms.tolist(), samples, strict=True)
+    told |= zip(marks.places.tolist(), ((key_of[code], *mark) for code, *mark in said), strict=True)
+    for number, log in enumerate(reading.logs):
+        told |= zip(log.known_value_places.tolist(), log.known_values, strict=True)
+        told |= {number * LINES_A_LOG + broken.line: broken.reason for broken in log.broken}
+    return {place: repr(said) for place, said in told.items() if said is not None}
+
+
+def what_is_read(key: str, time_ms: int, value: object, samples_count: float | None) -> tuple[object, ...] | None:
+    """Return what of an event is read, null where nothing is."""
+    if key in MARK_CODES:
+        return key, time_ms, samples_count
+    if key in _READ_IN_FULL:
+        return key, time_ms, samples_count, [getattr(value, name, None) for name in StepStatistics.__struct_fields__]
+    return (key, value) if key in SETTINGS else None
+
+
+def log_keys(content: bytes) -> None:
+    read_log_keys(content).settings()
+
+
 def system_description(content: bytes) -> None:
     rows, _ = parse_system_descriptions([published("A/systems/s.json", content)])
     kept("core.systems", rows)
+    description_fields(content)
 
 
 @cache
@@ -171,6 +233,8 @@ def archive(content: bytes) -> None:
 
 
 TARGETS: dict[str, Target] = {
+    "log_events": log_events,
+    "log_keys": log_keys,
     "result_log": result_log,
     "system_description": system_description,
     "launch": launch,
@@ -193,6 +257,18 @@ def event(key: str, value: Any, **metadata: Any) -> bytes:
     return b":::MLLOG " + json.dumps({"time_ms": 5, "key": key, "value": value, "metadata": metadata}).encode() + b"\n"
 
 
+def usual_log() -> bytes:
+    """Return a log whose events are written as nearly all are."""
+    start = 1_746_151_192_059
+    told = {"seed": 5, "global_batch_size": 8, "init_start": None, "block_start": None, "eval_start": None}
+    events = [
+        {"namespace": "", "time_ms": start + number, "event_type": "POINT_IN_TIME", "key": key, "value": value}
+        | {"metadata": {"file": "train.py", "lineno": 7, "samples_count": 8 * number}}
+        for number, (key, value) in enumerate((*told.items(), ("tracked_stats", {"train_step_time": 0.5})))
+    ]
+    return b"".join(b":::MLLOG %s\n" % json.dumps(one).encode() for one in events)
+
+
 def tarball(names: Iterable[str], content: bytes = b"x") -> bytes:
     """Return a plain tarball with members of those names."""
     buffer = io.BytesIO()
@@ -204,13 +280,23 @@ def tarball(names: Iterable[str], content: bytes = b"x") -> bytes:
     return buffer.getvalue()
 
 
+def data_sheet(*style: tuple[object, ...]) -> bytes:
+    """Return a PDF document of one table, its text not compressed."""
+    buffer = io.BytesIO()
+    rows = [["", "B200"], ["FP8 (TFLOPS)", "4,500"], ["BF16 (TFLOPS)", "2,250"], ["Memory", "192 GB"]]
+    SimpleDocTemplate(buffer, pagesize=A6, pageCompression=0, invariant=1).build([Table(rows, style=style)])
+    return buffer.getvalue()
+
+
+LOGS = (
+    event("run_start", None) + event("eval_accuracy", 0.5, samples_count=8) + event("run_stop", None, status="success"),
+    event("tracked_stats", {"train_step_time": 0.1, "throughput": 5}, step=3) * 4,
+)
+
 SEEDS: dict[str, tuple[bytes, ...]] = {
-    "result_log": (
-        event("run_start", None)
-        + event("eval_accuracy", 0.5, samples_count=8)
-        + event("run_stop", None, status="success"),
-        event("tracked_stats", {"train_step_time": 0.1, "throughput": 5}, step=3) * 4,
-    ),
+    "result_log": LOGS,
+    "log_events": (*LOGS, usual_log()),
+    "log_keys": LOGS,
     "system_description": (b'{"number_of_nodes": "2x 8", "accelerator_memory_capacity": "80 GB", "status": "cloud"}',),
     "launch": (b'export TP=${TP:-8}\nif [ "$A" = 1 ]; then\nPP=$((2*4))\nfi\nsource x.sh\n', b"pp: 4\ntp: [1, 2]\n"),
     "scaling_factor": (b'{"scaling_factor": 1.01}',),
@@ -223,6 +309,7 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
     "quantities": (b"8x ConnectX-7 IB NDR 400Gb/s + 200Gb/s", b"2x 24 GB HBM3e", b"NVLINK Gen5 1800 GB/s"),
     "names": (b"NVIDIA GB200 NVL72 (x32), AMD MI300X 192GB (x16)", b"A/results/s/bert/result_0.txt"),
     "model_config": (b'{"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9}',),
+    "sheet_pdf_tables": (data_sheet(("GRID", (0, 0), (-1, -1), 1, "black")), data_sheet()),
     "archive": (tarball(["training_results_v5.0-abc/a/b", "training_results_v5.0-abc/c"]),),
 }
 """Sound input to start from; a target without one starts from JSON, tables and HTML."""
