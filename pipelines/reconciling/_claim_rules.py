@@ -166,7 +166,7 @@ def _beyond_all_known(claim: Claim, check: Check) -> Judgement | None:
         return None
     if check.floor is not None and claim.high * FAR < check.floor.low and claim.comparator != "more":
         known = (
-            f" Known: {'; '.join(f'{c.label} {told(claim, c)}' for c in check.candidates[:3])}."
+            f" Known: {'; '.join(f'{c.label} {told(claim, c)} ({c.expression})' for c in check.candidates[:3])}."
             if check.candidates
             else ""
         )

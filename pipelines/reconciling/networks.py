@@ -240,12 +240,13 @@ def _experiment_explanation() -> pl.Expr:
     software = pl.when("is_same_software").then(pl.lit("")).otherwise(
         pl.format(" Their software is {}, its own {}.", "reference_software", "software")
     )  # fmt: skip
+    many = pl.format("{} other results give", "reference_count")
     told = pl.format(
-        "With {} GB/s in place of {} the step is {} % off what {} other result(s) give; the window model has {} %.",
+        "With {} GB/s in place of {} the step is {} % off what {}; the window model has {} %.",
         "nic_gigabytes_per_second",
         "reference_nic_gigabytes_per_second",
         pl.col("measured_change_percent").round(1),
-        "reference_count",
+        pl.when(pl.col("reference_count") == 1).then(pl.lit("one other result gives")).otherwise(many),
         pl.col("window_change_percent").round(1),
     )
     return told + software

@@ -153,7 +153,7 @@ def test_two_results_give_parameters_and_neither_error_nor_prediction() -> None:
     assert fit["no_estimate_reason"] == ("two results are met exactly by two parameters: no error can be estimated")
     assert runs["predicted_minutes"].null_count() == 2
     assert row_of(runs, "s4")["no_prediction_reason"] == (
-        "its family has 1 other result(s), and two that tell its step are needed"
+        "its family has one other result, and two that tell its step are needed"
     )
     assert row_of(runs, "s4")["nic_needed_gigabytes_per_second_mid"] > 0
 
