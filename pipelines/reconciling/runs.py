@@ -178,8 +178,13 @@ def _with_family(rows: pl.DataFrame, fits: pl.DataFrame) -> pl.DataFrame:
 
 def _no_prediction_reason() -> pl.Expr:
     others = pl.col("family_size") - 1
-    counted = pl.when(others == 0).then(pl.lit("no other result")).when(others == 1).then(pl.lit("one other result"))
-    counted = counted.otherwise(pl.format("{} other results", others))
+    counted = (
+        pl.when(others == 0)
+        .then(pl.lit("no other result"))
+        .when(others == 1)
+        .then(pl.lit("one other result"))
+        .otherwise(pl.format("{} other results", others))
+    )
     too_few = pl.format("its family has {}, and two that tell its step are needed", counted)
     untested = "a mixture of experts, and its family has too few results to test a prediction on"
     return pl.coalesce(
