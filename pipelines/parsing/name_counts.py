@@ -119,7 +119,7 @@ def _counted(match: re.Match[str], hardware: Hardware) -> NameCount | None:
     words = f"{match['n']}x {word}" if " " in match[0] else match[0]
     if rack_product_named(phrase, hardware.accelerator):
         return None
-    if hardware.has_accelerator(word):
+    if hardware.has_accelerator(word) or _WITH_MEMORY.fullmatch(phrase):
         return NameCount(words, int(match["n"]), "accelerators")
     if hardware.has_processor(word) or _NO_MACHINE.fullmatch(word):
         return None
@@ -136,6 +136,8 @@ def _behind_part(match: re.Match[str], hardware: Hardware) -> NameCount | None:
 
 _VENDORS = r"(?:(?:NVIDIA|AMD|Intel|Google|AWS|Amazon|Habana|Huawei|Instinct|GeForce|Radeon|Tesla)[ _-])*"
 _NO_MACHINE = re.compile(r"PCIe|NVLink|NVSwitch|HBM\d?e?|Ethernet|InfiniBand|IB|NIC|CPUs?|GB", re.IGNORECASE)
+_WITH_MEMORY = re.compile(r"(?!(?:DDR|DRAM|DIMM|SSD|NVMe))[A-Z]{2,4}-\d{2,4}GB(?![A-Za-z0-9]).*")
+"""An accelerator called by letters and its memory: `VR-288GB`."""
 _PACKAGING = re.compile(r"\d+GB|SXM\d?|NVL|PCIE|OAM|aarch64", re.IGNORECASE)
 _N, _M = r"(?P<n>\d{1,6})", r"(?P<m>\d{1,6})"
 _START, _END = r"(?<![A-Za-z0-9.])", r"(?![A-Za-z0-9])"
@@ -149,7 +151,11 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Hardware], NameCou
         partial(_one, "tpu_units"),
     ),
     (re.compile(rf"{_START}ngpus?{_N}{_END}", re.IGNORECASE), partial(_one, "accelerators")),
-    (re.compile(rf"\bGPU\.[A-Za-z0-9]{{2,10}}\.{_N}(?![A-Za-z0-9.])"), partial(_one, "accelerators_per_node")),
+    (re.compile(rf"{_START}{_N}[\s_-]?GPUs?(?![A-Za-z])", re.IGNORECASE), partial(_one, "accelerators")),
+    (
+        re.compile(rf"(?<![A-Za-z])GPU\.[A-Za-z0-9]{{2,10}}\.{_N}(?![A-Za-z0-9])"),
+        partial(_one, "accelerators_per_node"),
+    ),
     (re.compile(rf"{_START}{_N}\s?x\s?{_M}\s?x\s?{_VENDORS}{_WORD}"), _grid_of_parts),
     (re.compile(rf"{_START}{_N}x([A-Za-z][A-Za-z0-9.]{{0,30}}?)(?=({_CHAIN}){_WORD})"), _machine_of_parts),
     (re.compile(rf"(?<=[A-Za-z])(?P<n>{_CHAIN})(?={_WORD})"), _parts_of_machine),
@@ -157,7 +163,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Hardware], NameCou
     (re.compile(rf"{_START}{_N}\s?x[\s-]?(?=({_VENDORS}[^,()]{{0,40}})){_VENDORS}{_WORD}"), _counted),
     (re.compile(rf"([A-Za-z0-9]{{1,20}})x{_N}{_END}", re.IGNORECASE), _behind_part),
     (re.compile(rf"(?<=[\s_-])x{_N}{_END}"), partial(_one, "accelerators")),
-    (re.compile(rf"(?<![A-Za-z0-9])n{_N}{_END}"), partial(_one, "nodes")),
+    # A host's name has more figures behind: `rack2-n12-05`.
+    (re.compile(rf"(?<![A-Za-z0-9])n{_N}{_END}(?!-\d)"), partial(_one, "nodes")),
     (re.compile(rf"(?<=_)N{_N}$"), partial(_one, "nodes")),
     (re.compile(rf"{_START}{_N}[\s_-]?nodes?(?![A-Za-z])", re.IGNORECASE), partial(_one, "nodes")),
     (re.compile(rf"(?<=[\s_-]){_N}N(?=[\s_-]|$)"), partial(_one, "nodes")),

@@ -45,6 +45,9 @@ def told(name: str, hardware: Hardware) -> list[tuple[int, str]]:
         ("tpu-v5p-12288", Hardware("TPU-v5p"), [(12288, "tpu_units")]),
         ("cloud-tpu-trillium-256-maxdiffusion", Hardware("TPU-trillium"), [(256, "tpu_units")]),
         ("v5litepod-256", Hardware("TPU-v5e"), [(256, "tpu_units")]),
+        ("512GPU.GB300.4.NVL72", GB200, [(512, "accelerators"), (4, "accelerators_per_node")]),
+        ("Box (16 GPUs)", H200, [(16, "accelerators")]),
+        ("NVIDIA Vera Rubin NVL72 (72x VR-288GB_aarch64)", Hardware("NVIDIA Vera Rubin"), [(72, "accelerators")]),
         ("IBM_Cloud_gx3-48x240x2l40s_vLLM", Hardware("NVIDIA L40S"), [(2, "accelerators_per_node")]),
     ],
 )
@@ -63,6 +66,7 @@ def test_each_form(name: str, hardware: Hardware, expected: list[tuple[int, str]
         ("Lambda-1-Click-Cluster", H200),
         ("QuantaGrid D74H-7U", H200),
         ("4x PCIe Gen5", H200),
+        ("smci355-ccs-aus-n12-05 (AS -4126GS-NMR-LCC)", MIXED),
         ("", H200),
     ],
 )
