@@ -138,11 +138,3 @@ def smallest_level(needed: pl.Expr) -> pl.Expr:
     for entry in reversed(LEVELS):
         level = pl.when(needed <= entry.accelerators).then(pl.lit(entry.name)).otherwise(level)
     return level
-
-
-def printed_table(placed: pl.DataFrame) -> str:
-    """Return what the program prints: a heading, then a line a job, names padded by characters."""
-    lines = ["job                                  needs GPUs (mem)  (time)   smallest level"]
-    for job, by_memory, by_time, level in placed.select("job", "by_memory", "by_time", "level").iter_rows():
-        lines.append(f"{job:<36} {by_memory:10d} {by_time:9d}   {level}")
-    return "\n".join(lines) + "\n"

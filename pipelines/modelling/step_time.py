@@ -31,11 +31,6 @@ def fixed_share(seconds: pl.Expr) -> pl.Expr:
     return pl.col("fixed_seconds") / seconds
 
 
-def scaling_efficiency(seconds: pl.Expr, base_rate: pl.Expr) -> pl.Expr:
-    """Return samples per second and accelerator over those of a base run; needs batch and accelerator count."""
-    return samples_per_second_per_accelerator(seconds) / base_rate
-
-
 def samples_per_second_per_accelerator(seconds: pl.Expr) -> pl.Expr:
     """Return the throughput of one accelerator over a step of the given time."""
     return pl.col("global_batch_size") / seconds / pl.col("accelerator_count")

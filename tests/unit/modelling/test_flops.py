@@ -112,7 +112,7 @@ def test_frozen_weights_cost_two_passes_less() -> None:
     assert trained - frozen == lora.select(2 * flops.matmul_parameters()).item()
 
 
-def test_training_time_of_gpt3_on_1024_accelerators(make_runs: Callable[..., pl.DataFrame]) -> None:
+def test_training_time_of_gpt3_on_1024_accelerators() -> None:
     """Narayanan et al. 2021, section 5.1: 300 G tokens, 1,024 A100 at 140 TFLOPS take 34 days with recomputation."""
     run = workloads.frame().filter(benchmark="gpt3").with_columns(accelerator_count=1024, weight_passes=8)
     days = run.select(flops.training_seconds(pl.lit(300e9), pl.lit(140.0)) / 86_400).item()
