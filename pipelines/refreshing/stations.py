@@ -30,10 +30,16 @@ from pipelines.scoring.runs import judge_runs
 from pipelines.sources.registry import registry_files
 from pipelines.sources.sheets import current, sheets_of
 
-_SCORING = ("scoring", "parsing/names.py", "schemas/findings.py")
+_NAMES = (
+    "parsing/names.py",
+    "parsing/_accelerator_facets.py",
+    "parsing/quantities.py",
+    "parsing/submitter_names.toml",
+    "parsing/accelerator_names.toml",
+)
+_SCORING = ("scoring", *_NAMES, "schemas/findings.py")
 _RECONCILING = ("reconciling", "modelling", "scoring")
 _CLAIMS = ("reconciling", "modelling", "parsing", "sources/registry")
-_NAMES = ("parsing/names.py", "parsing/submitter_names.toml", "parsing/accelerator_names.toml")
 
 
 def _judge(frames: Frames) -> Answers:
@@ -217,7 +223,7 @@ STATIONS: tuple[Station, ...] = (
         READ_SPECIFICATIONS,
         ("raw.sheets",),
         ("core.spec_facts", "core.sheet_findings"),
-        ("parsing/spec_sheets", "parsing/names.py", "sources/registry", "sources/sheets.py"),
+        ("parsing/spec_sheets", *_NAMES, "sources/registry", "sources/sheets.py"),
         _read_specifications,
     ),
     Station(
@@ -231,14 +237,14 @@ STATIONS: tuple[Station, ...] = (
         "list_names",
         ("core.systems", "core.runs"),
         ("mart.names",),
-        ("reconciling/naming.py", "parsing/quantities.py", *_NAMES),
+        ("reconciling/naming.py", *_NAMES),
         _list_names,
     ),
     Station(
         "audit_names",
         ("core.systems", "mart.accelerators"),
         ("mart.name_counts",),
-        ("reconciling/name_counts.py", "parsing/name_counts.py", "parsing/quantities.py", *_NAMES),
+        ("reconciling/name_counts.py", "parsing/name_counts.py", *_NAMES),
         _audit_names,
     ),
     Station(
@@ -286,7 +292,7 @@ STATIONS: tuple[Station, ...] = (
         "gather_findings",
         _GATHERED,
         ("mart.findings",),
-        (*_RECONCILING, "parsing/names.py", "schemas/findings.py", "quality/suites.py", "quality/audit_checks.py"),
+        (*_RECONCILING, *_NAMES, "schemas/findings.py", "quality/suites.py", "quality/audit_checks.py"),
         _gather,
     ),
 )
