@@ -7,7 +7,6 @@ record comes to (totals, which way is better, twins) belongs in `scoring.inferen
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,13 +15,13 @@ from typing import Any
 import polars as pl
 
 from pipelines.parsing._published_json import as_json, decoded, printable, read_json, repeated_keys
+from pipelines.parsing.counts import whole_number
 from pipelines.parsing.layout import classify
 from pipelines.parsing.names import accelerators_in, availability_category, canonical_submitter
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.parsing.quantities import is_absent, plain
 from pipelines.schemas.inference import InferenceRecords
 
-MOST_COUNTED = 10**9
 """Largest count that is believed; no published one is near it."""
 
 _SINCE_5_1 = {
@@ -176,7 +175,9 @@ class _Summary:
             )
             return []
         self._report_fields(records, FORMS[form])
-        return [self._row(record, form) for record in records]
+        rows = [self._row(record, form) for record in records]
+        self._report_unknown_accelerators(rows)
+        return rows
 
     def _records(self) -> Iterator[_Record]:
         """Give the records of a list, or of a dictionary in which each has a key."""
@@ -243,6 +244,19 @@ class _Summary:
                 found=", ".join(unknown),
             )
 
+    def _report_unknown_accelerators(self, rows: list[dict[str, Any]]) -> None:
+        """Tell once which accelerators are not known by their text."""
+        unknown = Counter(
+            entry.text for row in rows for entry in accelerators_in(row["accelerator_text"]) if entry.part is None
+        )
+        for text, count in sorted(unknown.items()):
+            self.report(
+                "inference.unknown_accelerator",
+                f"{count} records name an accelerator that is not known by this text, so it has no canonical part",
+                f"accelerator: {text}",
+                found=text,
+            )
+
     def _row(self, record: _Record, form: str) -> dict[str, Any]:
         known = {**FORMS[form], **_POWER}
         values = {column: record.fields.get(name) for name, column in known.items()}
@@ -288,9 +302,9 @@ class _Summary:
     def _count(self, record: _Record, column: str, value: Any) -> int | None:
         if value is None or is_absent(value):
             return None
-        found = re.fullmatch(r"(\d{1,10})(?:\.0{1,10})?", plain(value), re.ASCII)
-        if not isinstance(value, bool) and found and int(found[1]) <= MOST_COUNTED:
-            return int(found[1])
+        count = None if isinstance(value, bool) else whole_number(value, column)
+        if count is not None:
+            return count
         self._report_value(record, column, "a whole number", value)
         return None
 

@@ -17,14 +17,12 @@ from pipelines.parsing import names
 from pipelines.parsing._described_json import read_fields
 from pipelines.parsing._published_json import as_json, printable
 from pipelines.parsing._rack_counts import racks_in
+from pipelines.parsing.counts import whole_number
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.networks import Ports, parse_interconnect, parse_network
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.parsing.quantities import is_absent, parse_memory, plain, prints_a_quantity
 from pipelines.schemas.core import Systems
-
-MOST_COUNTED = 10**9
-"""Largest count that is believed; no published one is near it."""
 
 _TEXT_FIELDS = {
     "submitter": "submitter",
@@ -221,10 +219,9 @@ class _Description:
     def count(self, name: str) -> int | None:
         """Return a whole number that is published as a number or a text."""
         text = self.text(name)
-        found = re.fullmatch(r"(\d{1,10})(?:\.0{1,10})?", plain(text or ""), re.ASCII)
-        value = int(found[1]) if found else None
-        if value is not None and value <= MOST_COUNTED:
-            return value
+        count = whole_number(text or "", name)
+        if count is not None:
+            return count
         if not is_absent(text):
             self.report(
                 "system.unreadable_count", "The count cannot be read", name, expected="a whole number", found=text

@@ -159,7 +159,8 @@ def test_power_is_read_where_it_is() -> None:
         ("a#", None, "accelerators_per_node", None, False),
         ("a#", "8", "accelerators_per_node", 8, False),
         ("a#", 8.0, "accelerators_per_node", 8, False),
-        ("a#", "eight", "accelerators_per_node", None, True),
+        ("a#", "4 or 8", "accelerators_per_node", None, True),
+        ("a#", "eight", "accelerators_per_node", 8, False),
         ("a#", -8, "accelerators_per_node", None, True),
         ("a#", True, "accelerators_per_node", None, True),
         ("Performance_Result", "1234.5", "result", 1234.5, False),
@@ -171,7 +172,7 @@ def test_power_is_read_where_it_is() -> None:
         ("inferred", "maybe", "is_inferred", None, True),
         ("inferred", None, "is_inferred", None, False),
         ("Accelerator", "N/A", "accelerator", None, False),
-        ("Accelerator", "Some XPU (x4), NVIDIA GB200 (x8)", "accelerator", None, False),
+        ("Accelerator", "AMD MI300X (x4), NVIDIA GB200 (x8)", "accelerator", None, False),
     ],
 )
 def test_values_that_can_and_cannot_be_read(field: str, value: object, column: str, read: object, told: bool) -> None:
@@ -180,6 +181,16 @@ def test_values_that_can_and_cannot_be_read(field: str, value: object, column: s
     assert kinds(findings) == (["inference.unreadable_value"] if told else [])
     if told:
         assert findings["place"].item() == f"record 0, {column}"
+
+
+def test_an_accelerator_that_is_not_known_is_told_once() -> None:
+    unknown = {"Accelerator": "Some XPU (x4), NVIDIA GB200 (x8)"}
+    records, findings = parse([{**OLDER, **unknown, "Location": "a"}, {**OLDER, **unknown, "Location": "b"}, OLDER])
+    assert records["accelerator"].to_list().count(None) == 2
+    assert findings.select("kind", "severity", "found").rows() == [
+        ("inference.unknown_accelerator", "warning", "Some XPU (x4)")
+    ]
+    assert findings["explanation"][0].startswith("2 records ")
 
 
 def test_nan_is_no_result() -> None:

@@ -105,7 +105,10 @@ def test_a_description_becomes_a_row() -> None:
     }
 
 
-@pytest.mark.parametrize(("published", "nodes"), [("8", 8), (8, 8), (1.0, 1), ("1.0", 1), (" 16 ", 16), ("0", 0)])
+@pytest.mark.parametrize(
+    ("published", "nodes"),
+    [("8", 8), (8, 8), (1.0, 1), ("1.0", 1), (" 16 ", 16), ("0", 0), ("2,048", 2048), ("four nodes", 4)],
+)
 def test_counts_come_as_texts_whole_numbers_and_floats(published: object, nodes: int) -> None:
     row, findings = read_one({"number_of_nodes": published, "accelerators_per_node": "8"})
     assert (row["number_of_nodes"], row["accelerator_count"], findings) == (nodes, 8 * nodes, [])
