@@ -60,7 +60,8 @@ def results(tables: Tables) -> Content:
             "result_id",
             [name for name in shown if name in results.columns],
             ("round", "benchmark", "accelerator", "division", "submitter", "scaling_mode"),
-            "result_id",
+            "round",
+            is_descending=True,
             labels={"verdict": "Verdict on the time", "explanation": "In words"},
             command="rackrecon explain",
         )
@@ -94,21 +95,26 @@ def scaling(tables: Tables) -> Content:
         raise AbsentTableError("No result has a prediction yet: a family needs three results of one part and layout.")
     figures = [scaling_curves(runs, benchmark) for benchmark in told]
     pairs = tables.want("mart.strong_scaling")
-    grid = None
-    if pairs is not None:
-        shown = ["benchmark", "accelerator", "base_accelerator_count", "accelerator_count", "efficiency_score"]
-        shown += ["efficiency_throughput", "efficiency_model", "result_id"]
-        keyed = pairs.with_columns(pl.concat_str("result_id", pl.lit(" from "), "base_result_id").alias("pair"))
-        grid = Grid(
-            "scaling",
-            "Pairs of results of one part and benchmark: speed-up over growth in accelerators, 1 is linear; derived",
-            keyed,
-            "pair",
-            shown,
-            ("benchmark", "accelerator"),
-            "benchmark",
-        )
-    return Content(figures, grid)
+    return Content(figures, None if pairs is None else _scaling_pairs(pairs))
+
+
+def _scaling_pairs(pairs: pl.DataFrame) -> Grid:
+    """Return the pairs of results that tell how one scales from the other."""
+    told = pairs.filter(pl.col("no_efficiency_reason").is_null())
+    left_out = pairs.height - told.height
+    shown = ["result_id", "accelerator", "base_accelerator_count", "accelerator_count", "efficiency_score"]
+    shown += ["efficiency_throughput", "efficiency_model", "is_other_submitter"]
+    others = f"; {counted(left_out, 'pair')} of other precision or software left out" if left_out else ""
+    return Grid(
+        "scaling",
+        f"{counted(told.height, 'pair')} of results of one part and benchmark: speed-up over growth in accelerators, "
+        f"1 is linear; derived{others}",
+        told.with_columns(pl.concat_str("result_id", pl.lit(" from "), "base_result_id").alias("pair")),
+        "pair",
+        shown,
+        ("benchmark", "accelerator", "is_other_submitter"),
+        "is_other_submitter",
+    )
 
 
 def prediction(tables: Tables) -> Content:
@@ -234,7 +240,9 @@ def conflicts(tables: Tables) -> Content:
         noun="figures by what explains them",
         note="A row of the table below, once opened, says it in a sentence.",
     )
-    keyed = conflicts.with_columns(pl.concat_str("subject", "metric", "source", "locator", separator=", ").alias("row"))
+    keyed = _in_gigabytes(conflicts).with_columns(
+        pl.concat_str("subject", "metric", "source", "locator", separator=", ").alias("row")
+    )
     shown = ["subject", "metric", "value", "resolved_value", "unit", "ratio", "explained_by", "source"]
     grid = Grid(
         "conflicts",
@@ -246,6 +254,16 @@ def conflicts(tables: Tables) -> Content:
         "subject",
     )
     return Content([figure], grid)
+
+
+def _in_gigabytes(conflicts: pl.DataFrame) -> pl.DataFrame:
+    """Return conflicts with figures in bytes as GB."""
+    is_bytes = pl.col("unit") == "bytes"
+    figures = pl.col("value", "resolved_value", "expected_value")
+    return conflicts.with_columns(
+        pl.when(is_bytes).then(figures / 1e9).otherwise(figures),
+        unit=pl.when(is_bytes).then(pl.lit("GB")).otherwise("unit"),
+    )
 
 
 def findings(tables: Tables) -> Content:

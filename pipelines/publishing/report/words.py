@@ -57,10 +57,28 @@ LABELS = {
     "claim_id": "Claim",
     "finding_id": "Finding",
     "inference_id": "Record",
+    "base_result_id": "Smaller result",
     "base_accelerator_count": "Accelerators of the smaller",
+    "size_ratio": "Times the size of the smaller",
+    "base_precision": "Precision of the smaller",
+    "is_mixed_precision": "Precisions differ",
+    "is_mixed_software": "Software differs",
+    "is_mixed_layout": "Layouts differ",
+    "is_other_submitter": "Submitters differ",
+    "efficiency_raw": "Efficiency by the clock",
     "efficiency_score": "Efficiency by score",
     "efficiency_throughput": "Efficiency by steps",
     "efficiency_model": "Efficiency by the model",
+    "base_bubble_share": "Share of the pipeline bubble, smaller",
+    "bubble_share": "Share of the pipeline bubble",
+    "base_fixed_share": "Share of the fixed part of a step, smaller",
+    "fixed_share": "Share of the fixed part of a step",
+    "power_law_exponent": "Exponent of the power law through both",
+    "active_explained_by": "What explains that number",
+    "remainder_by_slots": "Left over when slots divide",
+    "racks_least": "Fewest racks that hold them",
+    "fill_fraction": "Share of slots in use",
+    "replica_accelerator_count": "Accelerators of a model replica",
     "result_per_accelerator": "Result per accelerator, derived",
     "retrieved_at": "Read",
     "file_count": "Files",
@@ -105,6 +123,7 @@ TONES = {"✕": "bad", "▲": "warn", "●": "info", "✓": "good"}
 
 _SIGNED = {"severity", "verdict", "nic_verdict", "status"}
 _SLUGS = {*_SIGNED, "kind", "metric", "explained_by", "scaling_mode", "largest_loss", "rcp_factor_source", "rcp_check"}
+_SLUGS |= {"active_explained_by", "availability"}
 _UNIT_ENDINGS = ("_minutes", "_seconds", "_joules", "_bytes", "_percent", "_gigabytes_per_second")
 _NOTHING = "–"
 _NO_DECIMALS_FROM = 1e6

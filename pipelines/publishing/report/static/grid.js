@@ -14,6 +14,7 @@
     const said = slugs.flatMap((at) => typeof row[at] === "string" ? [words(row[at])] : []);
     return [...row.filter((value) => typeof value === "string"), ...said].join("\n").toLowerCase();
   });
+  const YES_NO = { true: "yes", false: "no" };
   const RESERVED = new Set(["q", "sort", "desc", "page", "row"]);
   let state = {};
 
@@ -26,7 +27,7 @@
 
   const text = (column, value) => {
     if (value === null) return "–";
-    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (typeof value === "boolean") return YES_NO[value];
     if (typeof value === "number") {
       const decimals = Math.abs(value) >= 1e6 ? 0 : column.decimals;
       return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
@@ -108,7 +109,7 @@
     const column = columns.get(name), counts = new Map();
     for (const row of grid.rows) { const value = String(row[column.at] ?? "–"); counts.set(value, (counts.get(value) || 0) + 1); }
     const select = element("select", { id: `filter-${name}`, "data-filter": name }, new Option("all", ""));
-    for (const value of [...counts.keys()].sort(new Intl.Collator("en", { numeric: true }).compare)) select.append(new Option(`${column.slug ? words(value) : value} (${counts.get(value).toLocaleString("en")})`, value));
+    for (const value of [...counts.keys()].sort(new Intl.Collator("en", { numeric: true }).compare)) select.append(new Option(`${YES_NO[value] ?? (column.slug ? words(value) : value)} (${counts.get(value).toLocaleString("en")})`, value));
     select.addEventListener("change", () => go({ [name]: select.value, page: "" }));
     field(column.label, select);
     return select;
@@ -165,7 +166,7 @@
     if (!row) { detail.append(element("p", {}, "There is no such row in this report.")); } else {
       const list = element("dl");
       for (const column of columns.values()) {
-        if (row[column.at] === null) continue;
+        if (row[column.at] === null || (column === key && !column.help)) continue; // a key made of others is the heading
         list.append(element("dt", { title: column.help || null }, named(column)), element("dd", {}, ...told(column, row[column.at]), column.unit ? ` ${column.unit}` : ""));
       }
       detail.append(list);

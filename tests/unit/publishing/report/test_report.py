@@ -331,7 +331,7 @@ def test_long_names_may_break_and_backticks_are_code(folder: Path) -> None:
 def test_the_first_page_and_the_page_behind_count_the_same_networks(lake: Lake, tmp_path: Path) -> None:
     ends = {"needed_low_gigabytes_per_second": 37.0, "needed_high_gigabytes_per_second": 149.0}
     sends = {"needed_gigabytes_per_second": 49.6, "nic_gigabytes_per_second": 50.0, "verdict": "too_close_to_call"}
-    stays = {name: 0.0 for name in (*ends, "needed_gigabytes_per_second")}
+    stays = dict.fromkeys((*ends, "needed_gigabytes_per_second"), 0.0)
     run = {"benchmark": "llama31_405b", "accelerator": "GB200 (per GPU)", "explanation": "words"}
     put(
         lake,
@@ -347,6 +347,44 @@ def test_the_first_page_and_the_page_behind_count_the_same_networks(lake: Lake, 
     assert "of 1 run that send beyond their domain, 1 are too close to call" in behind
     assert "2 runs of 3 send nothing beyond it in a step" in behind
     assert "the 1 whose NIC is known are among those" in behind
+
+
+def grid_of(folder: Path, name: str) -> dict[str, Any]:
+    script = (folder / "data" / f"{name}.js").read_text("utf-8")
+    found: dict[str, Any] = json.loads(script.removeprefix("window.rackreconGrid = ").rstrip(";\n"))
+    return found
+
+
+def test_pairs_that_tell_no_scaling_are_counted_and_not_listed(lake: Lake, tmp_path: Path) -> None:
+    pair = {"benchmark": "b", "accelerator": "GB200 (per GPU)", "base_accelerator_count": 512, "size_ratio": 2.0}
+    pair |= {"base_result_id": result_id(512), "accelerator_count": 1024}
+    pair |= dict.fromkeys(("is_mixed_precision", "is_mixed_software", "is_mixed_layout", "is_other_submitter"), False)
+    mixed = {**pair, "result_id": result_id(2496), "is_mixed_precision": True, "no_efficiency_reason": "words"}
+    put(lake, "mart.strong_scaling", {**pair, "result_id": result_id(1024), "efficiency_score": 0.9}, mixed)
+    write_report(lake, tmp_path / "report", TODAY)
+    grid = grid_of(tmp_path / "report", "scaling")
+    assert [row[1] for row in grid["rows"]] == [result_id(1024)]
+    assert grid["caption"].startswith("1 pair of results")
+    assert grid["caption"].endswith("1 pair of other precision or software left out")
+
+
+def test_memory_in_dispute_is_shown_in_gigabytes(lake: Lake, tmp_path: Path) -> None:
+    said = {"printed": "40 GB", "source_address": "https://example.org", "resolved_source": "driver", "ratio": 0.93}
+    said |= {"source": "sheet", "explained_by": "binary_prefix", "explanation": "words"}
+    memory = {"metric": "memory_bytes", "quantity": "memory_bytes", "unit": "bytes"}
+    power = {"metric": "power_watts", "quantity": "power_watts", "unit": "W"}
+    put(
+        lake,
+        "mart.fact_conflicts",
+        {**said, **memory, "subject": "A", "locator": "1", "value": 40e9, "resolved_value": 40960 * 2.0**20},
+        {**said, **power, "subject": "B", "locator": "1", "value": 400.0, "resolved_value": 430.0},
+    )
+    write_report(lake, tmp_path / "report", TODAY)
+    grid = grid_of(tmp_path / "report", "conflicts")
+    names = [column["name"] for column in grid["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in grid["rows"]]
+    assert [(row["value"], row["unit"]) for row in rows] == [(40.0, "GB"), (400.0, "W")]
+    assert rows[0]["resolved_value"] == pytest.approx(42.949672960)
 
 
 def test_lists_read_as_sentences() -> None:
