@@ -13,11 +13,10 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from pipelines.lake.tables import Lake
-from pipelines.publishing.report.charts.time import minutes_spent
 from pipelines.publishing.report.glossary import TERMS_OF_COLUMNS, terms
 from pipelines.publishing.report.menu import PAGES
 from pipelines.publishing.report.parts import Grid
-from pipelines.publishing.report.words import SIGNS, TONES, columns, kind_of_finding, listed
+from pipelines.publishing.report.words import SIGNS, TONES, columns, kind_of_finding
 from pipelines.publishing.report.writing import MARKER, ReportError, write_report
 from pipelines.schemas import TABLES
 from pipelines.schemas.core import SEVERITIES
@@ -385,30 +384,3 @@ def test_memory_in_dispute_is_shown_in_gigabytes(lake: Lake, tmp_path: Path) -> 
     rows = [dict(zip(names, row, strict=True)) for row in grid["rows"]]
     assert [(row["value"], row["unit"]) for row in rows] == [(40.0, "GB"), (400.0, "W")]
     assert rows[0]["resolved_value"] == pytest.approx(42.949672960)
-
-
-def test_lists_read_as_sentences() -> None:
-    assert listed(["one"]) == "one"
-    assert listed(["one", "two", "three"]) == "one, two and three"
-
-
-def test_steps_that_are_not_split_are_in_the_bar_as_one_part() -> None:
-    row = {"benchmark": "b", "accelerator": "GB200", "score_seconds": 100.0, "evaluation_seconds": 40.0}
-    rows = [
-        {
-            **row,
-            "result_id": "r/f/whole/b",
-            "accelerator_count": 8,
-            "steps_seconds": 60.0,
-            "largest_loss": "evaluation",
-        },
-        {**row, "result_id": "r/f/split/b", "accelerator_count": 16, "steps_seconds": 60.0, "ideal_seconds": 60.0},
-    ]
-    figure = minutes_spent(pl.DataFrame(rows, schema=TABLES["mart.time_breakdown"].schema.create_empty().schema), "b")
-    behind = {row["result_id"]: row for row in figure.behind.iter_rows(named=True)}
-    assert behind["r/f/whole/b"]["steps_not_split_seconds"] == 60.0
-    assert behind["r/f/split/b"]["steps_not_split_seconds"] is None
-    drawn = [point for rows in json.loads(figure.spec)["datasets"].values() for point in rows]
-    assert sum(point["minutes"] for point in drawn if point["name"] == "r whole") == pytest.approx(100 / 60)
-    assert list(dict.fromkeys(point["name"] for point in drawn)) == ["r split", "r whole"], "the largest first"
-    assert figure.title.endswith("most often “evaluation”")
