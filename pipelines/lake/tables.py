@@ -5,7 +5,7 @@ What a table's rows are belongs in the layers that compute them; where objects a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from urllib.parse import quote, unquote
@@ -86,7 +86,7 @@ class Lake:
         Args:
             name: Full name of the table, such as `core.runs`.
             frame: Rows in any order; exact duplicates are collapsed.
-            partition: Round of a table that is split by round; null for one that is not.
+            partition: Round of a table that is split by round; null or `all` for one that is not.
             inputs: What the rows were made from, each with its SHA-256.
             code_version: What the rows were made by.
 
@@ -118,7 +118,7 @@ class Lake:
             manifest = Manifest(
                 schema_version=SCHEMA_VERSION,
                 table=name,
-                partition=partition,
+                partition=partition if entry.by_round else None,
                 columns_sha256=columns_sha256(entry.schema),
                 code_version=code_version,
                 inputs=dict(sorted(pending.inputs.items())),
@@ -150,8 +150,8 @@ class Lake:
             rows.publish()
             self.storage.write(manifest_key, encode_manifest(manifest))
 
-    def carry_over(self, name: str, partition: str | None = None) -> bool:
-        """Write a partition of an older program again with today's columns; return whether it had others.
+    def carry_over(self, name: str, partition: str | None = None) -> None:
+        """Write a partition of an older program again with today's columns, unless it has them.
 
         A column that is new is null, one that is gone is left out. For tables that nothing in the lake can rebuild.
 
@@ -165,7 +165,7 @@ class Lake:
         with self._open(entry, partition) as groups:
             there = groups.schema_arrow.names
             if there == names:
-                return False
+                return
             columns = entry.schema.columns()
             lacking = [column for column in names if column not in there and not columns[column].nullable]
             if lacking:
@@ -175,7 +175,6 @@ class Lake:
                 for index in range(groups.num_row_groups):
                     frame = _frame(groups.read_row_group(index, columns=[name for name in names if name in there]))
                     pending.append(pl.concat([entry.schema.create_empty(), frame], how="diagonal"))
-        return True
 
     def manifest(self, name: str, partition: str | None = None) -> Manifest | None:
         """Return a partition's manifest, null where there is none or it is damaged.
@@ -188,6 +187,15 @@ class Lake:
             return decode_manifest(self.storage.read(key), self.storage.url(key))
         except MissingObjectError:
             return None
+
+    def manifests(self, names: Iterable[str], partition: str | None = None) -> dict[str, Manifest]:
+        """Return the manifests that there are of one partition of several tables, by table.
+
+        Raises:
+            LakeVersionError: a newer program wrote one of them.
+        """
+        found = {name: self.manifest(name, partition) for name in names}
+        return {name: manifest for name, manifest in found.items() if manifest is not None}
 
     def is_fresh(
         self, name: str, partition: str | None = None, *, inputs: Mapping[str, str], code_version: str

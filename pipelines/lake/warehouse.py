@@ -176,7 +176,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, lake: Lake, entry: Table) -> No
     columns = list(_columns(entry))
     place = f"{entry.layer}.{_name(entry.short_name)}"
     for partition in lake.partitions(entry.name):
-        with lake.open_partition(entry.name, partition if entry.by_round else None) as groups:
+        with lake.open_partition(entry.name, partition) as groups:
             schema = pa.schema([groups.schema_arrow.field(name) for name in columns])
             batches = groups.iter_batches(batch_size=_BATCH_ROWS, columns=columns)
             connection.register("batches", pa.RecordBatchReader.from_batches(schema, batches))
@@ -226,7 +226,7 @@ def _columns(entry: Table) -> dict[str, Any]:
 def _row_count(lake: Lake, entry: Table) -> int:
     total = 0
     for partition in lake.partitions(entry.name):
-        with lake.open_partition(entry.name, partition if entry.by_round else None) as groups:
+        with lake.open_partition(entry.name, partition) as groups:
             total += groups.metadata.num_rows
     return total
 
@@ -237,7 +237,7 @@ def _lake_sha256(lake: Lake, sql_folder: Path, max_rows: int) -> str:
     for entry in TABLES.values():
         digest.update(f"{entry.name} {columns_sha256(entry.schema)} {'; '.join(_comments(entry))}\n".encode())
         for partition in lake.partitions(entry.name):
-            manifest = lake.manifest(entry.name, partition if entry.by_round else None)
+            manifest = lake.manifest(entry.name, partition)
             digest.update(f"{partition} {manifest.sha256 if manifest else None}\n".encode())
     for file in sorted(sql_folder.glob("*.sql")):
         digest.update(file.read_bytes())

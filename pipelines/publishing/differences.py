@@ -56,13 +56,13 @@ class LakeState:
         """Return the partitions with their SHA-256."""
         found = {}
         for partition in self._lake.partitions(name):
-            manifest = self._lake.manifest(name, partition if TABLES[name].by_round else None)
+            manifest = self._lake.manifest(name, partition)
             found[partition] = manifest.sha256 if manifest else "unknown"
         return found
 
     def read(self, name: str, parts: Iterable[str]) -> pl.DataFrame:
         """Return the rows of those partitions."""
-        frames = [self._lake.read_as_written(name, part if TABLES[name].by_round else None) for part in parts]
+        frames = [self._lake.read_as_written(name, part) for part in parts]
         return pl.concat(frames, how="diagonal_relaxed")
 
 

@@ -140,7 +140,7 @@ def _write_table(lake: Lake, entry: Table, folder: Path) -> int:
 
 def _partitions(lake: Lake, entry: Table, columns: list[str]) -> Iterator[pl.DataFrame]:
     for partition in lake.partitions(entry.name):
-        batches = list(lake.iter_batches(entry.name, partition if entry.by_round else None, columns))
+        batches = list(lake.iter_batches(entry.name, partition, columns))
         if batches:
             yield pl.concat(batches).select(columns)
 

@@ -52,8 +52,7 @@ def bring_up_to_date(workshop: Workshop, station: Station) -> dict[str, Manifest
     """Run the station unless it may keep what is fresh; return the manifest of each of its tables."""
     if not (workshop.only_stale and is_fresh(workshop.lake, station)):
         _run(workshop.lake, station)
-    found = {name: workshop.lake.manifest(name) for name in station.writes}
-    return {name: manifest for name, manifest in found.items() if manifest is not None}
+    return workshop.lake.manifests(station.writes)
 
 
 def is_fresh(lake: Lake, station: Station) -> bool:
@@ -68,7 +67,7 @@ def inputs_of(lake: Lake, station: Station) -> dict[str, str]:
         f"{name}/{partition}": manifest.sha256 if manifest else "unknown"
         for name in station.reads
         for partition in lake.partitions(name)
-        for manifest in [lake.manifest(name, partition if table(name).by_round else None)]
+        for manifest in [lake.manifest(name, partition)]
     }
     return inputs | (quarantine_inputs(lake) if station.sees_quarantine else {})
 

@@ -187,8 +187,7 @@ def take_in_from_hosts(workshop: Workshop) -> dict[str, Manifest]:
             lake.write("raw.sheets", fetched.sheets, inputs={}, code_version=sheets_version())
     if failures:
         raise SourceError("hosts", None, "every page and the list of rounds", "; ".join(failures))
-    manifests = {name: lake.manifest(name) for name in ASKED}
-    return {name: manifest for name, manifest in manifests.items() if manifest is not None}
+    return lake.manifests(ASKED)
 
 
 def sheets_version() -> str:

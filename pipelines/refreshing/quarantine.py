@@ -37,7 +37,7 @@ def quarantine_inputs(lake: Lake) -> dict[str, str]:
     return {
         f"{name}__quarantine/{partition}": manifest.quarantine_sha256
         for name, partition in _partitions(lake)
-        for manifest in [lake.manifest(name, partition if TABLES[name].by_round else None)]
+        for manifest in [lake.manifest(name, partition)]
         if manifest is not None and manifest.quarantine_sha256
     }
 
@@ -46,9 +46,9 @@ def read_quarantine(lake: Lake) -> pl.DataFrame:
     """Return every broken rule: `table, partition, row_count` (rows that landed), `rule, column, row` (as JSON)."""
     frames = [pl.DataFrame(schema=SCHEMA)]
     for name, partition in _partitions(lake):
-        manifest = lake.manifest(name, partition if TABLES[name].by_round else None)
+        manifest = lake.manifest(name, partition)
         if manifest is not None and manifest.quarantined_rows:
-            broken = lake.read_quarantine(name, manifest.partition).with_columns(
+            broken = lake.read_quarantine(name, partition).with_columns(
                 table=pl.lit(name), partition=pl.lit(partition), row_count=pl.lit(manifest.rows, dtype=pl.Int64)
             )
             frames.append(broken.select(list(SCHEMA)))

@@ -14,10 +14,11 @@ from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake, PendingPartition
 from pipelines.parsing.inference_summaries import parse_inference_summaries
 from pipelines.parsing.launch_configs import parse_launches
-from pipelines.parsing.layout import classify
+from pipelines.parsing.layout import STRAY, classify, nearly
 from pipelines.parsing.power_logs import parse_power_logs
 from pipelines.parsing.published import PublishedFile, findings_frame
 from pipelines.parsing.scaling_factors import parse_scaling_factors
+from pipelines.parsing.stray_files import stray_file_findings
 from pipelines.parsing.system_descriptions import parse_system_descriptions
 from pipelines.refreshing.code_versions import code_version
 from pipelines.refreshing.log_groups import log_groups, read_group
@@ -66,7 +67,7 @@ def reading_version() -> str:
 def keep(path: str) -> str | None:
     """Return the kind of a published file, None for one that no parser reads."""
     placed = classify(path)
-    return placed.kind if placed else None
+    return placed.kind if placed else STRAY if nearly(path) else None
 
 
 def take_in(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
@@ -91,7 +92,7 @@ def take_in(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
             _store(workshop, repository)
     elif not has_bytes(lake, round_name):
         _copy_from_snapshot(workshop, ("core.sources",), round_name)
-    return _manifests(lake, TAKEN_IN, round_name)
+    return lake.manifests(TAKEN_IN, round_name)
 
 
 def is_taken_in(lake: Lake, repository: Repository) -> bool:
@@ -130,7 +131,7 @@ def read_round(workshop: Workshop, round_name: str) -> dict[str, Manifest]:
             _parse(workshop, round_name)
         else:
             _copy_from_snapshot(workshop, READ, round_name)
-    return _manifests(lake, READ, round_name)
+    return lake.manifests(READ, round_name)
 
 
 def is_read(workshop: Workshop, round_name: str) -> bool:
@@ -197,6 +198,7 @@ def _parse(workshop: Workshop, round_name: str) -> None:
         launches, remarks = parse_launches(read_files(lake, round_name, _LAUNCH_KINDS), systems, runs)
         pending["core.launches"].append(launches)
         findings.append(findings_frame(remarks))
+        findings.append(findings_frame(stray_file_findings(read_files(lake, round_name, {STRAY}))))
         for name, kind, parse in _SMALL:
             frame, found = parse(read_files(lake, round_name, {kind}))
             pending[name].append(frame)
@@ -214,8 +216,3 @@ def _parse_logs(workshop: Workshop, round_name: str, pending: Mapping[str, Pendi
         pending["core.parse_findings"].append(logs.findings)
         runs.append(logs.runs)
     return pl.concat(runs)
-
-
-def _manifests(lake: Lake, names: Iterable[str], round_name: str) -> dict[str, Manifest]:
-    found = {name: lake.manifest(name, round_name) for name in names}
-    return {name: manifest for name, manifest in found.items() if manifest is not None}

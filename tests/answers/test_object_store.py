@@ -71,8 +71,7 @@ def the_tables_are_the_same(scene: Scene) -> None:
         assert bucket.partitions(name) == folder.partitions(name), name
         assert_frame_equal(bucket.read(name), folder.read(name), check_exact=False, rel_tol=1e-12)
         for partition in folder.partitions(name) if entry.layer != "mart" else ():
-            part = partition if entry.by_round else None
-            made, kept = folder.manifest(name, part), bucket.manifest(name, part)
+            made, kept = folder.manifest(name, partition), bucket.manifest(name, partition)
             assert made is not None
             assert kept is not None
             assert kept.sha256 == made.sha256, name

@@ -121,10 +121,10 @@ def test_the_same_lake_as_in_a_folder_and_a_warehouse_for_all(
     assert kept_with_secrets(s3_lake, settings.data) == []
 
 
-def partitions(lake: Lake) -> Iterator[tuple[str, str | None]]:
+def partitions(lake: Lake) -> Iterator[tuple[str, str]]:
     for name in TABLES:
         for partition in lake.partitions(name):
-            yield name, partition if TABLES[name].by_round else None
+            yield name, partition
 
 
 def scores(warehouse: Path) -> list[float]:

@@ -134,7 +134,7 @@ def test_the_snapshot_gives_the_same_answers_as_the_files(
     before = {name: workshop.lake.read(name) for name in answers}
     for name in TABLES:
         for partition in workshop.lake.partitions(name):
-            workshop.lake.delete(name, partition if TABLES[name].by_round else None)
+            workshop.lake.delete(name, partition)
     tarball().unlink()
     workshop.snapshot = Snapshot(tmp_path / "snapshot")
     assert states(refresh()) == {"training-v5.0": "refreshed", ANSWERS: "refreshed"}

@@ -80,6 +80,10 @@ def test_a_table_of_one_partition(lake: Lake) -> None:
     empty = lake.read("mart.rack_audit")
     lake.write("mart.rack_audit", empty, **MADE)
     assert lake.partitions("mart.rack_audit") == ["all"]
+    written = lake.manifest("mart.rack_audit")
+    assert written is not None
+    assert lake.write("mart.rack_audit", empty, "all", **MADE) == lake.manifest("mart.rack_audit", "all") == written
+    assert lake.manifests(["mart.rack_audit", "mart.names"]) == {"mart.rack_audit": written}
     with pytest.raises(LakeError, match="has a single partition, found"):
         lake.write("mart.rack_audit", empty, ROUND, **MADE)
 
