@@ -5,6 +5,7 @@ The folder rules of training, HPC and inference repositories belong here; openin
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 Kind = Literal[
@@ -65,6 +66,28 @@ def classify(path: str) -> Placed | None:
             return Placed("inference_summary", name)
         case _:
             return None
+
+
+STRAY = "stray_file"
+"""Kind of a file that lies or is called nearly as one that a parser reads."""
+
+_PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|zip)$")
+_LOG_NAME = re.compile(r"result[-_ ]?(.*)\.(?:txt|log|out)")
+
+
+def nearly(path: str) -> Placed | None:
+    """Return what a file that no parser reads would be under a sound name: letters small, not packed, a log `.txt`.
+
+    Args:
+        path: As `classify` takes it.
+    """
+    if classify(path) is not None:
+        return None
+    *folders, name = path.split("/")
+    name = _LOG_NAME.sub(r"result_\1.txt", _PACKED.sub("", name.lower()))
+    fixed = {"results", "systems", *_SCALING_FOLDERS, *_DIVISIONS}
+    placed = classify("/".join([folder.lower() if folder.lower() in fixed else folder for folder in folders] + [name]))
+    return placed if placed is not None and placed.kind in ("result_log", "system_description") else None
 
 
 def result_id(round_name: str, placed: Placed) -> str:

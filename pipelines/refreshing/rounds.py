@@ -20,7 +20,7 @@ from pipelines.parsing.published import PublishedFile, findings_frame
 from pipelines.parsing.scaling_factors import parse_scaling_factors
 from pipelines.parsing.stray_files import stray_file_findings
 from pipelines.parsing.system_descriptions import parse_system_descriptions
-from pipelines.refreshing.code_versions import code_version
+from pipelines.lake.code_versions import code_version
 from pipelines.refreshing.log_groups import log_groups, read_group
 from pipelines.refreshing.round_inputs import RoundInput, recall
 from pipelines.refreshing.workshop import Workshop
