@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+
 from pipelines._cli.messages import Exit, UsageError, say
 from pipelines._cli.rows import Format, write_rows
 from pipelines.lake.tables import Lake
@@ -19,7 +21,7 @@ def show_checks(form: Format, *, with_data_docs: bool = False) -> int:
     """Print each check with what came of it and return the exit code; write Great Expectations' pages if asked to."""
     settings = Settings.from_environment()
     lake = Lake.at(settings.lake)
-    checks = lake.read("mart.checks").sort("table", "name")
+    checks = lake.read("mart.checks").pipe(_worst_first)
     if checks.is_empty():
         raise UsageError("nothing was checked yet; `rackrecon refresh` checks what it makes")
     write_rows(checks.select(_SHOWN) if form is Format.table else checks, form)
@@ -28,6 +30,12 @@ def show_checks(form: Format, *, with_data_docs: bool = False) -> int:
     blocking = checks.filter("is_blocking")
     say(f"{checks.height} checks, {(checks['status'] != 'passed').sum()} not passed, {blocking.height} blocking")
     return int(Exit.check_failed if blocking.height else Exit.fine)
+
+
+def _worst_first(checks: pl.DataFrame) -> pl.DataFrame:
+    """Sort what blocks before what failed before what passed, and these by table and name."""
+    is_passed = pl.col("status") == "passed"
+    return checks.sort(~pl.col("is_blocking"), is_passed, "table", "name")
 
 
 def _write_data_docs(lake: Lake, settings: Settings) -> Path:

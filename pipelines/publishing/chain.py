@@ -248,6 +248,7 @@ def _add_launch(above: Link, lake: Lake, run: dict[str, Any]) -> None:
 
 
 def _near(result_id: str, known: list[str]) -> list[str]:
-    """Return the results whose system, submitter or benchmark has that very name, else those named much alike."""
-    holding = sorted(name for name in known if result_id in name.split("/"))
+    """Return the results below that name, or with a part of just that name, else those named much alike."""
+    below = sorted(name for name in known if name.startswith(f"{result_id.rstrip('/')}/"))
+    holding = below or sorted(name for name in known if result_id in name.split("/"))
     return (holding or get_close_matches(result_id, known, n=NAMES_SUGGESTED, cutoff=0.5))[:NAMES_SUGGESTED]

@@ -65,6 +65,8 @@ class Outcome:
             return f"The check itself broke, an error of this project: {self.error}"
         if self.status == "failed":
             return f"{self.failed_count} of {self.checked_count} rows do not satisfy: {self.meaning}"
+        if not self.checked_count:
+            return f"There was no row to check that {self.meaning}"
         return f"All {self.checked_count} rows satisfy: {self.meaning}"
 
 

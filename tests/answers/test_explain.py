@@ -129,3 +129,5 @@ def test_what_is_nothing_is_said_with_what_comes_near(rackrecon: Run) -> None:
     told = rackrecon("explain", CARINA.replace("405b", "405"))
     assert told.returncode == 2
     assert f"did you mean {CARINA}" in told.stderr
+    of_a_system = rackrecon("explain", CARINA.rpartition("/")[0])
+    assert f"did you mean {CARINA};" in of_a_system.stderr

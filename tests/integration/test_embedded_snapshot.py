@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import subprocess
 import sys
@@ -87,8 +89,13 @@ def test_a_second_refresh_has_nothing_to_do(data: Path, first: subprocess.Comple
 def test_checks_are_shown_and_none_blocks(data: Path, first: subprocess.CompletedProcess[str]) -> None:
     shown = rackrecon(data, "check", "--format", "csv")
     assert shown.returncode == 0
-    assert "whole_racks" in shown.stdout
+    rows = list(csv.DictReader(io.StringIO(shown.stdout)))
+    statuses = [row["status"] for row in rows]
+    assert "failed" in statuses
+    assert statuses == sorted(statuses), "what failed stands before what passed"
     assert "0 blocking" in shown.stderr
+    (empty,) = [row for row in rows if row["checked_count"] == "0"]
+    assert empty["explanation"].startswith("There was no row to check that the score on MLCommons' own table")
 
 
 def test_the_chain_behind_a_score(data: Path, first: subprocess.CompletedProcess[str]) -> None:
