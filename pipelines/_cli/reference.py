@@ -93,7 +93,8 @@ def _settings() -> Iterator[str]:
     yield "| variable | default | meaning |"
     yield "|---|---|---|"
     for setting in Settings.reference().values():
-        yield f"| `{setting.variable}` | `{_cell(setting.default)}` | {_cell(setting.description)} |"
+        default = setting.default.replace("|", r"\|")  # in code an entity would be shown as it stands
+        yield f"| `{setting.variable}` | `{default}` | {_cell(setting.description)} |"
 
 
 def _questions() -> Iterator[str]:
