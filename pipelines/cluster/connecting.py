@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.cluster.errors import ClusterError
 from pipelines.cluster.permits import FOLDER
 from pipelines.cluster.spreading import Spread, spread_over
-from pipelines.cluster.versions import differences, versions
+from pipelines.cluster.versions import SAME_INSTALL, differences, versions
 from pipelines.lake.storage import LakeError, open_storage
 from pipelines.settings import Settings
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS = 10
 _SILENT_SECONDS = 60
 """How long a scheduler that is connected may leave a question without an answer."""
-
-_SAME_INSTALL = "install the same checkout and requirements-cluster.lock there and restart it"
 
 
 class Cluster:
@@ -82,6 +80,7 @@ class Cluster:
 
     def cancel(self, keys: list[str]) -> None:
         """Give up work that anyone sent under these keys; without a scheduler there is none."""
+        # Whatever hinders this ends the work as well, and what made the caller give it up must not be hidden.
         with suppress(Exception):
             self._client.cancel([_future(key, self._client) for key in keys], force=True)
 
@@ -181,14 +180,14 @@ def _check_versions(cluster: Cluster) -> None:
         )
     for worker, answer in cluster.ask(metadata.version, "rackrecon").items():
         if isinstance(answer, BaseException):
-            raise ClusterError(f"worker {worker} has no rackrecon ({_said(answer)}): {_SAME_INSTALL}")
+            raise ClusterError(f"worker {worker} has no rackrecon ({_said(answer)}): {SAME_INSTALL}")
     ours = versions()
     for worker, answer in cluster.ask(versions).items():
         if not isinstance(answer, Mapping):
-            raise ClusterError(f"worker {worker} cannot run rackrecon ({_said(answer)}): {_SAME_INSTALL}")
+            raise ClusterError(f"worker {worker} cannot run rackrecon ({_said(answer)}): {SAME_INSTALL}")
         different = differences(answer, ours)
         if different:
-            raise ClusterError(f"worker {worker} has {', '.join(different)}: {_SAME_INSTALL}")
+            raise ClusterError(f"worker {worker} has {', '.join(different)}: {SAME_INSTALL}")
 
 
 def _probe_lake(location: str, token: str) -> str | None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pipelines.cluster.errors import ClusterError
-from pipelines.cluster.versions import differences, versions
+from pipelines.cluster.versions import SAME_INSTALL, differences, versions
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -105,10 +105,7 @@ def require_versions(theirs: Mapping[str, str]) -> None:
     """
     different = differences(versions(), theirs)
     if different:
-        raise ClusterError(
-            f"a worker joined the cluster with {', '.join(different)}: "
-            "install the same checkout and requirements-cluster.lock there and restart it"
-        )
+        raise ClusterError(f"a worker joined the cluster with {', '.join(different)}: {SAME_INSTALL}")
 
 
 def _work_alike(theirs: Mapping[str, str], work: Callable[[Unit], Result], unit: Unit) -> Result:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from pipelines.lake.code_versions import code_version
 from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake
-from pipelines.refreshing.code_versions import code_version
 from pipelines.refreshing.quarantine import QUARANTINE, quarantine_inputs, read_quarantine
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import table

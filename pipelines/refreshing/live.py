@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipelines.lake.code_versions import code_version
 from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake
-from pipelines.refreshing.code_versions import code_version
 from pipelines.refreshing.round_inputs import RoundInput
 from pipelines.schemas.core import KnownRounds
 from pipelines.settings import Settings

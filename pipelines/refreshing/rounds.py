@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 import polars as pl
 
+from pipelines.lake.code_versions import code_version
 from pipelines.lake.manifests import Manifest
 from pipelines.lake.tables import Lake, PendingPartition
 from pipelines.parsing.inference_summaries import parse_inference_summaries
@@ -20,7 +21,6 @@ from pipelines.parsing.published import PublishedFile, findings_frame
 from pipelines.parsing.scaling_factors import parse_scaling_factors
 from pipelines.parsing.stray_files import stray_file_findings
 from pipelines.parsing.system_descriptions import parse_system_descriptions
-from pipelines.lake.code_versions import code_version
 from pipelines.refreshing.log_groups import log_groups, read_group
 from pipelines.refreshing.round_inputs import RoundInput, recall
 from pipelines.refreshing.workshop import Workshop

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.refreshing import code_versions
-from pipelines.refreshing.code_versions import code_version
+from pipelines.lake import code_versions
+from pipelines.lake.code_versions import code_version
 
 
 @pytest.fixture
@@ -45,6 +45,13 @@ def test_a_renamed_file_does(package: Path) -> None:
     before = version("room")
     (package / "room" / "a.py").rename(package / "room" / "b.py")
     assert version("room") != before
+
+
+def test_the_whole_package_is_a_place(package: Path) -> None:
+    before = version(".")
+    assert version("room", "alone.py") == before
+    (package / "room" / "rules.toml").write_text("x = 2\n")
+    assert version(".") != before
 
 
 def test_a_place_that_is_not_there_is_an_error(package: Path) -> None:

@@ -15,7 +15,7 @@ def code_version(*places: str) -> str:
     """Return a digest of the named modules and packages of `pipelines`, with the data files beside them.
 
     Args:
-        places: Paths inside the package, such as `parsing` or `schemas/core.py`.
+        places: Paths inside the package, such as `parsing` or `schemas/core.py`; `.` is the whole package.
     """
     digest = hashlib.sha256()
     for path in sorted(path for place in places for path in _files(_PACKAGE / place)):
