@@ -5,7 +5,6 @@ Reading the bytes of a description belongs here; what its fields mean belongs in
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -16,10 +15,7 @@ DEEPEST_NESTING = 50
 """Objects and lists inside one another that are read; descriptions have three."""
 _TOO_DEEP = f"nested deeper than {DEEPEST_NESTING}"
 _MARKED = {  # that of UTF-32 first: it begins with that of UTF-16
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
+    "\ufeff".encode(encoding): encoding[:6] for encoding in ("UTF-32-LE", "UTF-32-BE", "UTF-16-LE", "UTF-16-BE")
 }
 
 
