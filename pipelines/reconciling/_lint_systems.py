@@ -199,11 +199,12 @@ class _Described:
         return f"It is {self.system['accelerator']}."
 
 
-_NODES = re.compile(r"(?<![A-Za-z])n(\d{1,5})(?![\d.]*\w)|(?<=[_.\- ])n(\d{1,5})(?=[_.\- ]|$)")
+# A host's name has more figures behind: `rack2-n12-05`.
+_NODES = re.compile(r"(?<![A-Za-z])n(\d{1,5})(?![\d.]*\w|-\d)|(?<=[_.\- ])n(\d{1,5})(?=[_.\- ]|$)(?!-\d)")
 _ACCELERATORS = re.compile(r"ngpus?[_-]?(\d{1,6})", re.IGNORECASE)
 _OF_SHAPE = re.compile(r"\bGPU\.[A-Z0-9]+\.(\d{1,2})$")
 _COUNTED = re.compile(r"(?<![A-Za-z0-9.])(\d{1,6})\s?x(?=\s?[A-Za-z])")
-_EACH = re.compile(r"x(\d{1,5})(?=[A-Z])|(?<=[a-z0-9])x(\d{1,5})(?=[._-]|$)")
+_EACH = re.compile(r"x(\d{1,5})(?=[A-Z])|(?<=[0-9])x(\d{1,5})(?=[._-]|$)")
 
 
 def _numbers_in(name: str) -> Iterator[tuple[str, int, str]]:

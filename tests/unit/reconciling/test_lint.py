@@ -422,6 +422,8 @@ def test_a_description_that_contradicts(changes: dict[str, str], rule: str, fiel
         {"system_name": "16x Server 8xH200 (2x Xeon)", "host_processors_per_node": "2"},
         {"system_name": "G893-ZX1-AAX2"},
         {"system_name": "Rack-4 NVL 2.0"},
+        {"system_name": "aus-n12-05 (AS -4126GS)"},
+        {"system_name": "zx9_r4"},
     ],
 )
 def test_a_description_that_does_not_contradict(changes: dict[str, str]) -> None:
