@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.quality.gate import import_great_expectations
+from pipelines.quality.gate import add_suite, by_table, import_great_expectations, new_context, results_by_check
 from pipelines.quality.outcomes import Check
 
 INDEX = "index.html"
@@ -42,34 +42,22 @@ def write_data_docs(checks: Iterable[Check], frames: Mapping[str, pl.DataFrame],
     """
     gx = import_great_expectations()
     context = _context(gx, folder)
-    by_table: dict[str, list[Check]] = {}
-    for check in checks:
-        if not frames[check.table].is_empty():
-            by_table.setdefault(check.table, []).append(check)
-    passed = {table: _run(gx, context, table, of_table, frames[table]) for table, of_table in by_table.items()}
+    shown = by_table(check for check in checks if not frames[check.table].is_empty())
+    passed = {table: _run(gx, context, table, of_table, frames[table]) for table, of_table in shown.items()}
     for page in folder.rglob("*.html"):
         page.unlink()
     context.build_data_docs()
     for page in folder.rglob("*.html"):
         page.write_text(_FROM_ELSEWHERE.sub("", page.read_text("utf-8")), "utf-8")
     index = folder / INDEX
-    index.write_text(_index(by_table, passed, folder), "utf-8")
+    index.write_text(_index(shown, passed, folder), "utf-8")
     return index
 
 
 def _context(gx: Any, folder: Path) -> Any:
-    from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
-
     store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder.resolve())}
     site = {"class_name": "SiteBuilder", "store_backend": store, "show_how_to_buttons": False}
-    config = DataContextConfig(
-        store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False),
-        data_docs_sites={"checks": site},
-        analytics_enabled=False,
-    )
-    context = gx.get_context(mode="ephemeral", project_config=config)
-    context.variables.progress_bars = {"globally": False}
-    return context
+    return new_context(gx, data_docs_sites={"checks": site})
 
 
 def _run(gx: Any, context: Any, table: str, checks: list[Check], frame: pl.DataFrame) -> dict[str, bool]:
@@ -77,23 +65,20 @@ def _run(gx: Any, context: Any, table: str, checks: list[Check], frame: pl.DataF
     expectations = {check.name: check.expectation() for check in checks}
     for check in checks:
         made = expectations[check.name]
-        made.meta, made.description, made.severity = {"check": check.name}, check.meaning, _SEVERITIES[check.severity]
-    suite = context.suites.add(gx.ExpectationSuite(name=table, expectations=list(expectations.values())))
-    asset = context.data_sources.add_pandas(table).add_dataframe_asset(table)
-    batch = asset.add_batch_definition_whole_dataframe("all")
-    definition = context.validation_definitions.add(gx.ValidationDefinition(name=table, data=batch, suite=suite))
+        made.description, made.severity = check.meaning, _SEVERITIES[check.severity]
+    definition = add_suite(gx, context, table, expectations)
     checkpoint = context.checkpoints.add(gx.Checkpoint(name=table, validation_definitions=[definition], actions=[]))
     run = checkpoint.run(batch_parameters={"dataframe": frame.to_pandas()})
     (result,) = run.run_results.values()
-    return {entry.expectation_config.meta["check"]: bool(entry.success) for entry in result.results}
+    return {name: bool(entry.success) for name, entry in results_by_check(result).items()}
 
 
-def _index(by_table: Mapping[str, list[Check]], passed: Mapping[str, Mapping[str, bool]], folder: Path) -> str:
+def _index(shown: Mapping[str, list[Check]], passed: Mapping[str, Mapping[str, bool]], folder: Path) -> str:
     rows = [
         f"<tr><td><a href='{html.escape(_page_of(table, folder))}'>{html.escape(table)}</a></td>"
         f"<td>{html.escape(check.name)}</td><td>{html.escape(check.meaning)}</td>"
         f"<td>{'passed' if passed[table][check.name] else f'not passed ({check.severity})'}</td></tr>"
-        for table, checks in sorted(by_table.items())
+        for table, checks in sorted(shown.items())
         for check in checks
     ]
     head = "<tr><th>table</th><th>check</th><th>what is expected</th><th>outcome</th></tr>"

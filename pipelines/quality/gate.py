@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.quality.outcomes import Check, Outcome
+from pipelines.quality.outcomes import Check, Outcome, Status
 
 _ROW = "row_number_of_this_check"
 
@@ -34,16 +34,21 @@ def import_great_expectations() -> Any:
 
 def run_checks(checks: Iterable[Check], frames: Mapping[str, pl.DataFrame]) -> list[Outcome]:
     """Return the outcome of each check on the frame of its table; a table that is not given is an errored check."""
-    by_table: dict[str, list[Check]] = {}
-    for check in checks:
-        by_table.setdefault(check.table, []).append(check)
     outcomes: list[Outcome] = []
-    for table, of_table in by_table.items():
+    for table, of_table in by_table(checks).items():
         if table in frames:
             outcomes.extend(_run_suite(table, of_table, frames[table]))
         else:
             outcomes.extend(errored_outcomes(of_table, f"table {table} was not given"))
     return outcomes
+
+
+def by_table(checks: Iterable[Check]) -> dict[str, list[Check]]:
+    """Return the checks of each table."""
+    found: dict[str, list[Check]] = {}
+    for check in checks:
+        found.setdefault(check.table, []).append(check)
+    return found
 
 
 def errored_outcomes(checks: Iterable[Check], error: str) -> list[Outcome]:
@@ -64,31 +69,49 @@ def _run_suite(table: str, checks: list[Check], frame: pl.DataFrame) -> list[Out
 
 
 def _validate(gx: Any, table: str, built: Mapping[str, Any], frame: pl.DataFrame) -> dict[str, Any]:
-    context = _context(gx)
-    for name, expectation in built.items():
-        expectation.meta = {"check": name}
-    suite = context.suites.add(gx.ExpectationSuite(name=table, expectations=list(built.values())))
-    batch = (
-        context.data_sources.add_pandas(table).add_dataframe_asset(table).add_batch_definition_whole_dataframe("all")
-    )
-    definition = context.validation_definitions.add(gx.ValidationDefinition(name=table, data=batch, suite=suite))
-    result = definition.run(
+    result = add_suite(gx, new_context(gx), table, built).run(
         batch_parameters={"dataframe": frame.with_row_index(_ROW).to_pandas()},
         result_format={"result_format": "COMPLETE", "unexpected_index_column_names": [_ROW]},
     )
-    return {entry.expectation_config.meta["check"]: entry for entry in result.results}
+    return results_by_check(result)
 
 
-def _context(gx: Any) -> Any:
-    """Return a context in memory: no folder for pages that nobody asked for, no progress bars."""
+def new_context(gx: Any, **more: Any) -> Any:
+    """Return a context in memory: no folder for pages that nobody asked for, no progress bars.
+
+    Args:
+        gx: The library.
+        more: What its configuration says besides, such as sites for pages.
+    """
     from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 
     stores = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
-    context = gx.get_context(
-        mode="ephemeral", project_config=DataContextConfig(store_backend_defaults=stores, analytics_enabled=False)
-    )
+    config = DataContextConfig(store_backend_defaults=stores, analytics_enabled=False, **more)
+    context = gx.get_context(mode="ephemeral", project_config=config)
     context.variables.progress_bars = {"globally": False}
     return context
+
+
+def add_suite(gx: Any, context: Any, table: str, expectations: Mapping[str, Any]) -> Any:
+    """Add the suite of a table to the context and return what validates a frame by it.
+
+    Args:
+        gx: The library.
+        context: Where it is added.
+        table: Name of the table.
+        expectations: By the name of the check that each stands for.
+    """
+    for name, expectation in expectations.items():
+        expectation.meta = {"check": name}
+    suite = context.suites.add(gx.ExpectationSuite(name=table, expectations=list(expectations.values())))
+    asset = context.data_sources.add_pandas(table).add_dataframe_asset(table)
+    batch = asset.add_batch_definition_whole_dataframe("all")
+    return context.validation_definitions.add(gx.ValidationDefinition(name=table, data=batch, suite=suite))
+
+
+def results_by_check(result: Any) -> dict[str, Any]:
+    """Return what came of each expectation of a suite, by the name of its check."""
+    return {entry.expectation_config.meta["check"]: entry for entry in result.results}
 
 
 def _read(check: Check, result: Any, frame: pl.DataFrame) -> Outcome:
@@ -113,7 +136,7 @@ def _raised(information: Any) -> str | None:
     return next((message for message in nested if message), None)
 
 
-def _outcome(check: Check, status: Any, checked: int, failed: int, rows: pl.DataFrame | None = None) -> Outcome:
+def _outcome(check: Check, status: Status, checked: int, failed: int, rows: pl.DataFrame | None = None) -> Outcome:
     return Outcome(
         table=check.table,
         name=check.name,

@@ -24,7 +24,7 @@ def expect_ratio() -> type[Any]:
         condition_metric_name = "column_pair_values.ratio"
         condition_value_keys = ("least", "most")
 
-        # Its decorator has no types.
+        # Its decorator makes a class method of this, names the columns and has no types.
         @column_pair_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
         def _pandas(cls, column_A: Any, column_B: Any, least: float, most: float, **_: Any) -> Any:  # noqa: N803, N805
             ratio = column_A.astype(float) / column_B.astype(float)
