@@ -155,7 +155,8 @@ def test_the_page_on_facts_says_what_the_registry_comes_to(registry: Registry) -
     disputed = several.filter(pl.col("conflict_count") > 0)
     unexplained = tables.conflicts.filter(explained_by="unexplained")
     assert f"come from {registry.facts['source'].n_unique()} sources" in page
-    assert f"holds {registry.facts.height:,} figures on {listed} parts and platforms" in page
+    told = tables.resolved["subject"].n_unique()
+    assert f"holds {registry.facts.height:,} figures on {told} of {listed} parts and platforms" in page
     assert f"Of the {several.height} metrics with more than one figure {disputed.height} are in dispute" in page
     assert f"{tables.conflicts.height} figures differ, {unexplained.height} of them unexplained" in page
     assert [reason for reason in EXPLANATIONS if f"`{reason}`" not in page] == []
