@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pipelines.parsing.quantities import plain
 
 _PRODUCT_WORDS = r"(?:(?:NVIDIA|DGX|Grace|Blackwell|Ultra|Vera|Rubin|GB\d{3}|VR\d{3})[ -])*"
-_COUNTED_PRODUCTS = re.compile(rf"(?<![\w.])(\d{{1,5}})\s?x\s{_PRODUCT_WORDS}NVL[ -]?(?:72|144)(?!\d)", re.IGNORECASE)
+# Of 32 accelerators and more an NVLink domain fills a rack; NVL4 and NVL8 are boards. `NVL-141GB` is a card.
+_RACK_OF_NVLINK = r"NVL[ -]?(?:3[2-9]|[4-9]\d|[1-9]\d{2})(?!\d|\s?GB)"
+_COUNTED_PRODUCTS = re.compile(rf"(?<![\w.])(\d{{1,5}})\s?x\s{_PRODUCT_WORDS}{_RACK_OF_NVLINK}", re.IGNORECASE)
 _COUNTED_RACKS = re.compile(
-    rf"(?<![\w.])(\d{{1,5}})\s?(?:x\s)?(?:full\s|compute\s)?{_PRODUCT_WORDS}(?:NVL[ -]?(?:72|144)\s)?"
+    rf"(?<![\w.])(\d{{1,5}})\s?(?:x\s)?(?:full\s|compute\s)?{_PRODUCT_WORDS}(?:{_RACK_OF_NVLINK}\s)?"
     r"racks?\b(?!\s?-?\s?(?:mount|unit|server|scale))",
     re.IGNORECASE,
 )
