@@ -99,7 +99,7 @@ def guarded() -> Iterator[None]:
     except KeyboardInterrupt:
         say("rackrecon: interrupted")
         raise SystemExit(_INTERRUPTED) from None
-    except Exception as error:
+    except Exception as error:  # those of ours are told by their names, see `_exit_code`; others are raised again
         code = _exit_code(error)
         if code is None:
             raise

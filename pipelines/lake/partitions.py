@@ -59,6 +59,7 @@ class ParquetDraft:
     def abandon(self) -> None:
         """Give the file up; the writer must not try to write its footer later, when the draft is closed."""
         if self._writer is not None:
+            # Closing writes to a draft that may be what failed; nothing that it says tells more than the first error.
             with suppress(Exception):
                 self._writer.close()
             self._writer.is_open = False

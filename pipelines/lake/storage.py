@@ -291,9 +291,7 @@ def open_storage(location: str) -> Storage:
         ConfigurationError: what the environment says of the object store cannot be used.
     """
     if location.startswith(SHARED):
-        # What a folder does not need is not loaded for it.
-        # Imported here: a lake in a folder does not pay for the client of object stores.
-        from pipelines.lake.storage_objects import open_object_storage  # noqa: PLC0415
+        from pipelines.lake.storage_objects import open_object_storage  # noqa: PLC0415 - a folder needs no client
 
         return open_object_storage(location)
     return LocalStorage(Path(location))

@@ -33,6 +33,9 @@ _BUILD_LIMITS: dict[str, str | bool | int | float | list[str]] = {"memory_limit"
 _SAME_BYTES = "SET disabled_compression_methods = 'fsst'"
 """FSST draws samples: with it equal rows give other bytes. As an option of the connection it has no effect."""
 
+MAX_ROWS = 20_000_000
+"""Longest table that is carried where nothing else is said, as in a release, which no setting may change."""
+
 _BATCH_ROWS = 2048
 _TYPES: dict[type[pl.DataType], str] = {
     pl.String: "VARCHAR",
@@ -41,8 +44,15 @@ _TYPES: dict[type[pl.DataType], str] = {
     pl.Boolean: "BOOLEAN",
 }
 
-
-CHANGES = ("table_name", "change", "row_key", "column_name", "old_value", "new_value")
+_CHANGES = {
+    "table_name": "Table that differs",
+    "change": "added, removed or changed; column_added, column_removed, not_comparable",
+    "row_key": "Key of the row, its columns joined by a bar",
+    "column_name": "Column that differs",
+    "old_value": "Value before, as text",
+    "new_value": "Value after, as text",
+}
+CHANGES = tuple(_CHANGES)
 """Columns of table `changes`, all text."""
 
 
@@ -52,7 +62,7 @@ def build_warehouse(
     about: Mapping[str, str],
     *,
     sql_folder: Path,
-    max_rows: int = 20_000_000,
+    max_rows: int = MAX_ROWS,
     changes: pl.DataFrame | None = None,
 ) -> None:
     """Build the warehouse beside `path` and swap it in; who reads the old file goes on reading it.
@@ -81,7 +91,7 @@ def build_warehouse(
         publish_file(draft, path)
 
 
-def warehouse_is_fresh(lake: Lake, path: Path, *, sql_folder: Path, max_rows: int = 20_000_000) -> bool:
+def warehouse_is_fresh(lake: Lake, path: Path, *, sql_folder: Path, max_rows: int = MAX_ROWS) -> bool:
     """Return whether building the warehouse again would change nothing but what its caller says of it."""
     if not path.is_file():
         return False
@@ -200,22 +210,12 @@ def _write_changes(connection: duckdb.DuckDBPyConnection, changes: pl.DataFrame 
         "COMMENT ON TABLE main.changes IS 'Rows of the answers that the last refresh added, removed or changed; "
         "column and values are null for a whole row; about says since when'"
     )
-    for name, text in zip(CHANGES, _CHANGES_TEXT, strict=True):
+    for name, text in _CHANGES.items():
         connection.execute(f"COMMENT ON COLUMN main.changes.{_name(name)} IS {_literal(text)}")
     if changes is not None and changes.height:
         connection.register("changes_frame", changes.select(CHANGES).to_arrow())
         connection.execute("INSERT INTO main.changes SELECT * FROM changes_frame")
         connection.unregister("changes_frame")
-
-
-_CHANGES_TEXT = (
-    "Table that differs",
-    "added, removed or changed; column_added, column_removed, not_comparable",
-    "Key of the row, its columns joined by a bar",
-    "Column that differs",
-    "Value before, as text",
-    "Value after, as text",
-)
 
 
 def _columns(entry: Table) -> dict[str, Any]:
