@@ -276,6 +276,7 @@ def _reference(results: pl.DataFrame) -> list[pl.DataFrame]:
     checked = results.filter(pl.col("score_minutes").is_not_null())
     published, recomputed = pl.col("rcp_factor"), pl.col("rcp_factor_recomputed")
     progress = pl.format("mean progress {}", "samples_to_converge")
+    samples = pl.col("samples_to_converge")
     has_points = pl.col("rcp_factor_source") != "none"
     return [
         _rows(
@@ -307,7 +308,11 @@ def _reference(results: pl.DataFrame) -> list[pl.DataFrame]:
             checked.filter((pl.col("rcp_check") == "no_point") & has_points),
             "rcp.no_point",
             "info",
-            pl.lit("The published reference points do not reach this result, so its convergence cannot be checked."),
+            pl.when(samples.is_null())
+            .then(pl.lit("The logs do not tell after how many samples they end, so the convergence cannot be checked."))
+            .otherwise(
+                pl.lit("The published reference points do not reach this result, so its convergence cannot be checked.")
+            ),
             found=pl.format("batch size {}", pl.col("global_batch_size").cast(pl.String).fill_null("unknown")),
             evidence=pl.col("source_path"),
         ),

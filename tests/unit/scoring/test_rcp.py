@@ -177,3 +177,23 @@ def test_a_factor_is_that_of_the_official_checker(case: tuple[str, str], place: 
     )
     ours = recompute_factors(frame, load_rules()).to_dicts()[0]
     assert ours["rcp_factor_recomputed"] == (pytest.approx(factor, rel=1e-12) if passed else None)
+
+
+@pytest.mark.parametrize(
+    ("task", "batch", "progress", "factor"),
+    [
+        # As GigaComputing and Inventec published them with training v6.0 (summary.json in their folders, Apache-2.0).
+        ("gpt_oss_20b", 24, 208_896.0, 1.0163398693),
+        ("gpt_oss_20b", 24, 205_824.0, 1.0315091211),
+        ("llama2_70b_lora", 8, 3_072.0, 1.0347222222),
+        ("dlrm_dcnv2", 65_536, 0.775, 1.0073711123),
+        ("llama31_8b", 16, 172_032.0, 1.0),
+    ],
+)
+def test_factors_that_submitters_published_with_training_v60(
+    task: str, batch: int, progress: float, factor: float
+) -> None:
+    frame = pl.DataFrame(
+        {"round": "training-v6.0", "benchmark": task, "global_batch_size": batch, "samples_to_converge": progress}
+    )
+    assert recompute_factors(frame, load_rules())["rcp_factor_recomputed"][0] == pytest.approx(factor, abs=5e-11)

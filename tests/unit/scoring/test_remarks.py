@@ -93,6 +93,11 @@ def test_a_batch_beyond_the_points_is_said(score: Score, runs_of: MakeRuns) -> N
     assert one["found"] == "batch size 100000"
 
 
+def test_logs_without_their_samples_are_not_said_to_be_beyond_the_points(score: Score, runs_of: MakeRuns) -> None:
+    (one,) = said(score(runs_of(TEN, samples_to_converge=None))[1], "rcp.no_point")
+    assert "do not tell after how many samples" in one["explanation"]
+
+
 def test_an_open_result_is_not_held_against_the_reference(score: Score, runs_of: MakeRuns, a_system: MakeRun) -> None:
     results, findings = score(runs_of(TEN, samples_to_converge=10.0), [a_system(division="open")])
     assert results["rcp_check"].to_list() == [None]
