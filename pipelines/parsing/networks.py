@@ -51,8 +51,9 @@ class Network:
     def compute(self) -> Ports | None:
         """Return the ports for compute traffic with their rate, None where they cannot be told from others.
 
-        A label decides. Without labels it is the kind of port that is both the fastest and alone the most numerous,
-        unless the rate of another one cannot be told.
+        A label decides. Without labels it is the kind of port that is both the fastest and alone the most numerous, or
+        of which several carry more than twice what all others do together, unless the rate of another one cannot be
+        told.
         """
         if any(ports.roles for ports in self.ports):
             named = [ports for ports in self.ports if "compute" in ports.roles]
@@ -62,7 +63,18 @@ class Network:
             return None
         best = max(rated, key=lambda ports: (ports.rate.gigabits_per_second if ports.rate else 0.0, _number(ports)))
         rivals = [ports for ports in rated if ports is not best]
-        return None if any(_number(ports) >= _number(best) for ports in rivals) else best
+        if any(_number(ports) >= _number(best) for ports in rivals):
+            carries_most = _carried(best) > 2 * sum(_carried(ports) for ports in rivals)
+            return best if carries_most and _number(best) >= _FEWEST_RAILS else None
+        return best
+
+
+_FEWEST_RAILS = 4
+"""Ports of one kind from which on they are taken for those of the accelerators by what they carry alone."""
+
+
+def _carried(ports: Ports) -> float:
+    return _number(ports) * ports.rate.gigabits_per_second if ports.rate else 0.0
 
 
 def _number(ports: Ports) -> int:

@@ -344,13 +344,21 @@ class _Description:
         }
 
     def compute_ports(self) -> tuple[str, Ports | None]:
-        """Return the ports for compute traffic that the first of the networking texts states, with its field."""
+        """Return the ports for compute traffic that the first of the networking texts states, with its field.
+
+        Where it gives no count, a later text that counts ports of the same rate states more.
+        """
         networks = {name: parse_network(self.text(name)) for name in _NETWORK_FIELDS}
-        for name, network in networks.items():
-            ports = network.compute
-            # A rate without a count in the topology can be that of a switch.
-            if ports is not None and (ports.count is not None or name != "host_networking_topology"):
-                return name, ports
+        # A rate without a count in the topology can be that of a switch.
+        stated = [
+            (name, ports)
+            for name, network in networks.items()
+            if (ports := network.compute) is not None
+            and (ports.count is not None or name != "host_networking_topology")
+        ]
+        if stated:
+            counted = (one for one in stated if one[1].count is not None and one[1].rate == stated[0][1].rate)
+            return next(counted, stated[0])
         for name, network in networks.items():
             if any(prints_a_quantity(ports.text) for ports in network.ports):
                 self.report(

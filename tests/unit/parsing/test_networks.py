@@ -56,6 +56,7 @@ from pipelines.parsing.quantities import Rate
         ("Management: 1 x 25 Gb / Sec Ethernet, Compute: 1 x ConnectX - 6 IB HDR100 100 Gb / Sec", 1, 100),
         ("BF3 200Gbps for NS and 2xBF3 400Gbps for EW", 2, 400),
         ("1x 25GbE and 8x 400GbE", 8, 400),
+        ("8x NDR 400G InfiniBand, 4x 100G InfiniBand, 9x ConnectX-6 100G Ethernet", 8, 400),
     ],
 )
 def test_ports_for_compute(text: str, count: int | None, gigabits: float) -> None:
@@ -72,6 +73,8 @@ def test_ports_for_compute(text: str, count: int | None, gigabits: float) -> Non
         "Storage: 2x 400Gb/s",
         "2x 400Gb/s + 8x 200Gb/s",
         "8x 400Gb/s + 8x 400Gb/s",
+        "1x 400Gb/s + 2x 50Gb/s",
+        "8x 400Gb/s + 8x 200Gb/s",
         "6 x BCM57508 10Gb/25Gb/200Gb Ethernet, 2 x X710 10GBASE-T",
         "1x Intel X710 10GbE, 2x MT2910 Family [ConnectX-7]",
         "7-slots of 2-port 400Gi Infiniband (Max 2800GB HDR) or 2-port 400Gi Ethernet (Max 1400GbE)",

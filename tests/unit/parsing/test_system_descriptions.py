@@ -287,6 +287,16 @@ def test_ports_may_stand_in_the_topology_if_they_are_counted() -> None:
     assert [(one.kind, one.place) for one in findings] == [("system.unreadable_network", "host_networking_topology")]
 
 
+def test_a_later_text_may_count_the_ports_whose_rate_the_first_one_gives() -> None:
+    cards = "8x ConnectX-7 NDR 400G InfiniBand, 4x ConnectX-7 100G InfiniBand, 9x ConnectX-6 100G Ethernet"
+    fields = {"accelerators_per_node": "8", "host_network_card_count": cards}
+    row, findings = read_one({**fields, "host_networking": "InfiniBand NDR 400 Gb/s"})
+    assert (row["nic_text"], row["nic_count_per_node"]) == ("8x ConnectX-7 NDR 400G InfiniBand", 8)
+    assert (row["nic_gigabytes_per_second_per_accelerator"], findings) == (50.0, [])
+    row, _ = read_one({**fields, "host_networking": "InfiniBand HDR 200 Gb/s"})
+    assert (row["nic_count_per_node"], row["nic_gigabits_per_second"]) == (None, 200.0)
+
+
 def test_a_rate_without_a_unit_of_time_is_not_lost_in_silence() -> None:
     networking = "Management: iDRAC9, ExpressX5 Compute: Mellanox ConnectX-5 Dual Port 40/ 100GbE QSFP Adapter PCIe"
     row, findings = read_one({"accelerators_per_node": "16", "host_networking": networking})
