@@ -233,18 +233,24 @@ def _elsewhere(claim: Claim, world: World, asked: Query) -> Iterator[Alternative
                     yield Alternative(candidate, reading)
     if claim.metric == "racks":
         for row in world.results:
-            if asked.finds(row) and row["accelerator_count"] and not asked.count:
-                count = row["accelerator_count"]
-                yield Alternative(
-                    Candidate(
-                        label_of(row),
-                        count,
-                        count,
-                        f"accelerators of {row['system']} = {count:,}",
-                        f"mart.results: {row['result_id']}",
-                    ),
-                    "its accelerators told as racks",
-                )
+            if asked.finds(row) and row["accelerator_count"]:
+                yield from _told_as_racks(row, is_counted=asked.count is not None)
+
+
+def _told_as_racks(row: Row, *, is_counted: bool) -> Iterator[Alternative]:
+    """Give what else is told as the racks of a run: racks that leave no slot empty, or its accelerators."""
+    count, slots = row["accelerator_count"], row.get("slots_per_rack")
+    evidence = f"mart.results: {row['result_id']}"
+    if slots:
+        full = -(-count // slots)
+        told = f"{count:,} accelerators / {slots} slots of a rack, rounded up = {full}"
+        yield Alternative(
+            Candidate(label_of(row), full, full, told, evidence),
+            "its accelerators over all slots of a rack, as if none stayed empty",
+        )
+    if not is_counted:
+        told = f"accelerators of {row['system']} = {count:,}"
+        yield Alternative(Candidate(label_of(row), count, count, told, evidence), "its accelerators told as racks")
 
 
 def _not_here(claim: Claim, name: str, world: World) -> str:

@@ -210,6 +210,9 @@ def _mismatch(claim: Claim, check: Check, firm: list[Candidate]) -> Judgement:
             "It does not say of what, and it is not the number of what the text speaks of.",
             None,
         )
+    if claim.metric == "racks" and best.high == 1:
+        reason = f"It counts racks of {best.label}, which is one rack, and names no run that it could be held against."
+        return _judgement(claim, check, "not_checkable", reason, None)
     if (claim.kind == "level" or claim.subject == "supernode") and not claim.is_universal:
         reason = f"Such a size or rate of a {claim.subject} is not published here, and it is within what there is."
         return _judgement(claim, check, "not_checkable", reason, None)

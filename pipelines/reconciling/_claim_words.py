@@ -21,7 +21,6 @@ _METRICS = {
     "peak_compute": "peak rate",
     "memory_capacity": "accelerator memory",
     "fast_memory": "accelerator and CPU memory",
-    "accelerators": "accelerators",
     "time_to_train": "time to train",
     "leaf_switches": "leaf switches",
     "dies": "compute dies",
@@ -32,15 +31,19 @@ _METRICS = {
 }
 
 
+_SAID_BY_UNIT = {"accelerators", "racks", "nodes"}
+"""Metrics whose value says what it counts."""
+
+
 def reword(claim: Claim, judgement: Judgement) -> str | None:
     """Return the sentence that the facts bear out, None where the claim needs none or nothing is known."""
     best = judgement.best
-    metric = _METRICS.get(claim.metric, claim.metric.replace("_", " "))
+    metric = "" if claim.metric in _SAID_BY_UNIT else f"{_METRICS.get(claim.metric, claim.metric.replace('_', ' '))} "
     if judgement.verdict == "supported":
-        return f"{best.label}: {metric} {told(claim, best)}, {best.note}." if best is not None and best.note else None
+        return f"{best.label}: {metric}{told(claim, best)}, {best.note}." if best is not None and best.note else None
     if judgement.verdict in ("misplaced", "contradicted", "implausible", CHECK_THIS) and best is not None:
         note = f" ({best.note})" if best.note else ""
-        return f"{best.label}: {metric} {told(claim, best)}{note}."
+        return f"{best.label}: {metric}{told(claim, best)}{note}."
     if judgement.verdict == "assumption" and best is not None:
         return f"By computation, {best.label} would take {told(claim, best)}; no such run is published."
     if judgement.verdict == "not_checkable" and claim.dimension in ("ratio", "percent"):

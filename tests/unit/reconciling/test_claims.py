@@ -221,6 +221,25 @@ def test_results_are_found_by_round_part_and_count(inputs: Inputs) -> None:
     assert {row[2] for row in verdicts(wrong_part, inputs)} == {"misplaced"}
 
 
+def test_racks_by_division_are_told_from_the_racks_that_were_used(inputs: Inputs) -> None:
+    text = "2,496 GB200 GPUs in {} NVL72 racks trained Llama 3.1 405B in 27.3 minutes in MLPerf Training v5.0."
+    rows = {
+        count: check_document(text.format(count), "text", inputs).filter(metric="racks").row(0, named=True)
+        for count in (35, 39, 45)
+    }
+    verdicts = {count: row["verdict"] for count, row in rows.items()}
+    assert verdicts == {35: "misplaced", 39: "supported", 45: "not_checkable"}
+    assert "39 racks. The figure is that of its accelerators over all slots of a rack" in rows[35]["explanation"]
+    assert rows[35]["rewording"].endswith("): 39 racks.")
+    assert "2,496 accelerators / 72 slots of a rack, rounded up = 35" in rows[35]["expression"]
+
+
+def test_racks_of_one_rack_without_a_run_contradict_nothing(inputs: Inputs) -> None:
+    rows = check_document("2,496 GB200 GPUs are 35 racks of NVL72.", "text", inputs).filter(metric="racks")
+    assert rows["verdict"].to_list() == ["not_checkable"]
+    assert rows["explanation"][0].startswith("It counts racks of GB200 NVL72, which is one rack")
+
+
 def test_a_round_that_is_not_here_is_not_checkable(inputs: Inputs) -> None:
     text = "In MLPerf Training v6.0, DeepSeek-V3 trained in 2.02 minutes on 8,192 GB300 NVL72 systems."
     checked = check_document(text, "text", inputs)
