@@ -6,27 +6,30 @@ Holding events as columns belongs here; which events a table wants, and what the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from pipelines.parsing._log_events import LogMarks
-from pipelines.parsing._log_json import LINES_A_LOG, Event, Metadata, StepEvent, as_float
-from pipelines.parsing._log_known import MARK_CODES
+from pipelines.parsing._log_json import LINES_A_LOG, Event, Metadata
 from pipelines.parsing._log_lines import Floats, Offsets
+from pipelines.parsing._log_shapes import KnownRows, RowKind
 
-# What is held longer has left the processor's cache when it is needed; what is held shorter costs more calls.
-_ROWS_HELD_AS_EVENTS = 256
-_ROWS_HELD_AS_LISTS = 1_024
+_ROWS_HELD_AS_TUPLES = 4_096
 
-ColumnReader = Callable[[list[Any]], list[Any]]
-"""Reads one member of each of many values, or of many metadata."""
+
+MARK_ROWS = RowKind(
+    keys=("eval_start", "eval_stop", "block_start", "block_stop", "init_start"),
+    columns=("samples_count",),
+    read=lambda event: (event.metadata.samples_count,),
+)
+"""Events of which no more is read than when they came and, of some, how many samples were consumed by then."""
 
 
 class MarkColumns:
-    """Events of one key in many logs: when they came, and the samples consumed by then."""
+    """Marks with one key in many logs: when they came, and the samples consumed by then."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -34,21 +37,19 @@ class MarkColumns:
         self._time_ms: list[Offsets] = [np.empty(0, np.int64)]
         self._samples_count: list[Floats] = [np.empty(0, np.float64)]
 
-    def add(self, marks: LogMarks) -> None:
-        """Gather the known events with the key."""
-        chosen = (marks.codes == MARK_CODES[self._key]).nonzero()[0]
-        self._places.append(marks.places[chosen])
-        self._time_ms.append(marks.time_ms[chosen])
-        self._samples_count.append(marks.samples_count[chosen])
-
-    def add_events(self, events: Mapping[str, Sequence[Event]]) -> None:
-        """Gather the decoded events with the key."""
+    def add(self, known: KnownRows, events: Mapping[str, Sequence[Event]]) -> None:
+        """Gather marks with the key, known and decoded ones."""
+        chosen = (known.keys == MARK_ROWS.keys.index(self._key)).nonzero()[0]
+        samples = known.numbers.get("samples_count")
+        self._places.append(known.places[chosen])
+        self._time_ms.append(known.time_ms[chosen])
+        self._samples_count.append(np.full(len(chosen), math.nan) if samples is None else samples[chosen])
         found = events.get(self._key)
         if found:
             self._places.append(places_of(found))
             self._time_ms.append(np.array([event.time_ms for event in found], np.int64))
-            samples = [event.metadata.samples_count for event in found]
-            self._samples_count.append(np.array([math.nan if count is None else count for count in samples]))
+            counts = [event.metadata.samples_count for event in found]
+            self._samples_count.append(np.array([math.nan if count is None else count for count in counts]))
 
     def in_order(self) -> tuple[Offsets, Offsets, Floats]:
         """Return places, times and samples (NaN where none), in the order of places."""
@@ -60,73 +61,74 @@ class MarkColumns:
         return places[order], time_ms[order], samples_count[order]
 
 
-class EventColumns:
-    """Columns of events: `log` (its number), `line`, `time_ms` and what the readers give, numbers but for TEXTS."""
+class RowColumns:
+    """Rows of one kind out of many logs: `log` (its number), `line`, `time_ms` and the columns of the kind."""
 
-    def __init__(self, of_value: Mapping[str, ColumnReader], of_metadata: Mapping[str, ColumnReader]) -> None:
-        self._of_value = of_value
-        self._of_metadata = of_metadata
+    def __init__(self, kind: RowKind, texts: Collection[str] = ()) -> None:
+        """Take the kind, and which of its columns hold text; the others hold numbers."""
+        self._types = {name: pl.String() if name in texts else pl.Float64() for name in kind.columns}
+        self._kind = kind
+        self._known: list[KnownRows] = []
+        self._decoded: list[tuple[Any, ...]] = []
+        self._frames: list[pl.DataFrame] = []
         self._row_count = 0
-        self._places = [np.empty(0, np.int64)]
-        self._events: list[Event | StepEvent] = []
-        self._lists: dict[str, list[Any]] = {name: [] for name in ("time_ms", *of_value, *of_metadata)}
-        self._columns = {name: [pl.Series(dtype=_type(name))] for name in self._lists}
 
-    def add(self, events: Sequence[Event | StepEvent], places: Offsets) -> None:
-        """Gather events, which stand at these places; they come after those gathered before."""
-        self._row_count += len(events)
-        self._places.append(places)
-        self._events += events
-        if len(self._events) > _ROWS_HELD_AS_EVENTS:
-            self._hold_as_lists()
+    def add(self, known: KnownRows, events: Sequence[Event]) -> None:
+        """Gather rows that were known, and those that decoded events make."""
+        self._known.append(known)
+        rows = ((event, self._kind.read(event)) for event in events)
+        decoded = [(event.place, event.time_ms, *row) for event, row in rows if row is not None]
+        self._row_count += len(known.places) + len(decoded)
+        self._decoded += decoded
+        if len(self._decoded) > _ROWS_HELD_AS_TUPLES:
+            self._hold_as_frame()
 
     def __len__(self) -> int:
         return self._row_count
 
     def frame(self) -> pl.DataFrame:
-        """Return the columns, which are no longer held here."""
-        self._hold_as_lists()
-        self._hold_as_columns()
-        columns = {name: pl.concat(self._columns.pop(name)) for name in self._lists}
-        log, line = np.divmod(np.concatenate(self._places), LINES_A_LOG)
-        return pl.DataFrame({"log": log, "line": line, **columns})
+        """Return the columns in the order of places."""
+        self._hold_as_frame()
+        rows = self._known_frame()
+        if decoded := [frame for frame in self._frames if len(frame)]:
+            rows = rows.merge_sorted(pl.concat(decoded).sort("place", maintain_order=True), "place")
+        place = rows["place"].to_numpy()
+        log, line = np.divmod(place, LINES_A_LOG)
+        return rows.select(pl.Series("log", log), pl.Series("line", line), pl.exclude("place"))
 
-    def _hold_as_lists(self) -> None:
-        events = self._events
-        self._lists["time_ms"] += [event.time_ms for event in events]
-        if self._of_value:
-            values = [event.value for event in events]
-            for name, read in self._of_value.items():
-                self._lists[name] += read(values)
-        if self._of_metadata:
-            metadata = [event.metadata for event in events]
-            for name, read in self._of_metadata.items():
-                self._lists[name] += read(metadata)
-        self._events = []
-        if len(self._lists["time_ms"]) > _ROWS_HELD_AS_LISTS:
-            self._hold_as_columns()
+    def _hold_as_frame(self) -> None:
+        schema = {"place": pl.Int64(), "time_ms": pl.Int64(), **self._types}
+        columns = zip(*self._decoded, strict=True) if self._decoded else [()] * len(schema)
+        series = [pl.Series(name, list(column), schema[name]) for name, column in zip(schema, columns, strict=True)]
+        self._frames.append(pl.DataFrame(series))
+        self._decoded = []
 
-    def _hold_as_columns(self) -> None:
-        for name, values in self._lists.items():
-            self._columns[name].append(_series(name, values))
-            values.clear()
+    def _known_frame(self) -> pl.DataFrame:
+        none = np.empty(0, np.int64)
+        columns = [
+            pl.Series("place", np.concatenate([none, *(known.places for known in self._known)])),
+            pl.Series("time_ms", np.concatenate([none, *(known.time_ms for known in self._known)])),
+        ]
+        row_count = len(columns[0])
+        for name, dtype in self._types.items():
+            if dtype == pl.String():
+                texts = [known.texts.get(name) or [None] * len(known.places) for known in self._known]
+                columns.append(pl.Series(name, list(chain.from_iterable(texts)), dtype))
+            elif any(name in known.numbers for known in self._known):
+                columns.append(pl.Series(name, self._known_numbers(name, row_count), dtype, nan_to_null=True))
+            else:
+                columns.append(pl.Series(name, [None], dtype).new_from_index(0, row_count))
+        return pl.DataFrame(columns)
 
-
-def _series(name: str, values: list[Any]) -> pl.Series:
-    dtype = _type(name)
-    if not any(values) and values.count(None) == len(values):
-        return pl.Series([None], dtype=dtype).new_from_index(0, len(values))
-    # Polars looks for the first value in a Python loop, which a long run of None makes slow.
-    return pl.Series(["" if name in TEXTS else 0, *values], dtype=dtype).slice(1)
-
-
-def _type(name: str) -> type[pl.DataType]:
-    return pl.String if name in TEXTS else pl.Int64 if name in WHOLE_NUMBERS else pl.Float64
-
-
-WHOLE_NUMBERS = frozenset({"time_ms"})
-TEXTS = frozenset({"metric"})
-"""Columns that hold text."""
+    def _known_numbers(self, name: str, row_count: int) -> Floats:
+        numbers = np.full(row_count, math.nan)
+        first = 0
+        for known in self._known:
+            end = first + len(known.places)
+            if name in known.numbers:
+                numbers[first:end] = known.numbers[name]
+            first = end
+        return numbers
 
 
 def places_of(events: Sequence[Event]) -> Offsets:
@@ -134,17 +136,7 @@ def places_of(events: Sequence[Event]) -> Offsets:
     return np.array([event.place for event in events], np.int64)
 
 
-def read_numbers(values: list[Any]) -> list[float | None]:
-    """Return the values that are numbers."""
-    return [value if type(value) is float else as_float(value) for value in values]
-
-
-def read_steps(metadata: list[Metadata]) -> list[float | None]:
-    """Return the step that each event names, if it is a number."""
-    steps = [entry.step if entry.step_num is None else entry.step_num for entry in metadata]
-    return [step if type(step) is float else None for step in steps]
-
-
-def read_samples(metadata: list[Metadata]) -> list[float | None]:
-    """Return the samples consumed at each event."""
-    return [entry.samples_count for entry in metadata]
+def step_of(metadata: Metadata) -> float | None:
+    """Return the step that an event names, if it is a number."""
+    step = metadata.step if metadata.step_num is None else metadata.step_num
+    return step if type(step) is float else None

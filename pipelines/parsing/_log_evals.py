@@ -11,15 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.parsing._event_columns import (
-    ColumnReader,
-    EventColumns,
-    MarkColumns,
-    places_of,
-    read_numbers,
-    read_samples,
-    read_steps,
-)
+from pipelines.parsing._event_columns import MARK_ROWS, MarkColumns, RowColumns, step_of
 from pipelines.parsing._log_events import EventsByKey, Reading
 from pipelines.parsing._log_json import (
     LINES_A_LOG,
@@ -31,6 +23,10 @@ from pipelines.parsing._log_json import (
     load_json,
     storable,
 )
+from pipelines.parsing._log_shapes import Row, RowKind
+
+RESULT, ERROR = "eval_accuracy", "eval_error"
+"""Keys of results; those of errors name a metric of their own."""
 
 # fmt: off
 _COUNTED_IN_EPOCHS = (
@@ -49,33 +45,37 @@ _HIGHEST_FID, _LOWEST_CLIP = 90.0, 0.15
 _UNKNOWN = -1
 
 
-_OF_VALUE: dict[str, ColumnReader] = {"quality": read_numbers}
-_OF_METADATA: dict[str, ColumnReader] = {
-    "samples_count": read_samples,
-    "epoch_number": lambda metadata: [entry.epoch_num for entry in metadata],
-    "step_number": read_steps,
-    "metric": lambda metadata: [entry.metric for entry in metadata],
-}
+def _read(event: Event) -> Row:
+    """Return the result that an event states, with its progress and metric."""
+    progress = event.metadata
+    metric = None if progress.metric in ("", event.key) else progress.metric
+    return as_float(event.value), progress.samples_count, progress.epoch_num, step_of(progress), metric
+
+
+EVAL_ROWS = RowKind(
+    keys=(RESULT,),
+    columns=("quality", "samples_count", "epoch_number", "step_number", "metric"),
+    is_row_by_itself=lambda event: type(event.value) is not Statistics,
+    read=_read,
+)
+"""Rows of results, each of one metric."""
 
 
 class EvalTable:
     """Evaluations, gathered from logs and then put in order together."""
 
     def __init__(self) -> None:
-        self._results = EventColumns(_OF_VALUE, _OF_METADATA)
+        self._results = RowColumns(EVAL_ROWS, texts={"metric"})
         self._starts = MarkColumns("eval_start")
         self._stops = MarkColumns("eval_stop")
 
     def add(self, reading: Reading, events: EventsByKey) -> None:
-        """Gather the evaluations of logs: the known starts and stops, and the decoded events."""
-        self._starts.add(reading.marks)
-        self._stops.add(reading.marks)
-        self._starts.add_events(events)
-        self._stops.add_events(events)
-        results = events.get("eval_accuracy", [])
-        if "eval_error" in events or any(type(event.value) is Statistics for event in results):
-            results = _with_metrics(reading, results, events.get("eval_error", []))
-        self._results.add(results, places_of(results))
+        """Gather the evaluations of logs: starts, stops and results, known and decoded ones."""
+        self._starts.add(reading.rows[MARK_ROWS], events)
+        self._stops.add(reading.rows[MARK_ROWS], events)
+        results = [result for event in events.get(RESULT, []) for result in _results_of(reading, event)]
+        errors = [_as_result(event, event.metadata.metric or ERROR, event.value) for event in events.get(ERROR, [])]
+        self._results.add(reading.rows[EVAL_ROWS], results + errors)
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.
@@ -90,26 +90,18 @@ class EvalTable:
         return results, _summarise(results, intervals, facts)
 
 
-def _with_metrics(reading: Reading, results: list[Event], errors: list[Event]) -> list[Event]:
-    """Return the results, those of logs that name metrics in values or log errors with their metric."""
-    naming = {event.log for event in results if type(event.value) is Statistics} | {event.log for event in errors}
-    named = _named_results(reading, [event for event in results + errors if event.log in naming])
-    return sorted([event for event in results if event.log not in naming] + named, key=lambda event: event.place)
+def _results_of(reading: Reading, event: Event) -> list[Event]:
+    """Return the event itself, or one of each metric that it names in its value."""
+    if type(event.value) is not Statistics:
+        return [event]
+    metrics = _metrics_of(reading.text_at(event.place))
+    return [_as_result(event, storable(name), quality) for name, quality in metrics.items()]
 
 
-def _named_results(reading: Reading, events: list[Event]) -> list[Event]:
-    """Return results with their metric: several for an event whose value is a dictionary."""
-    results = []
-    for event in events:
-        metrics: dict[str, Any] = {event.metadata.metric or event.key: event.value}
-        if type(event.value) is Statistics:
-            metrics = _metrics_of(reading.text_at(event.place))
-        for name, quality in metrics.items():
-            data = event.metadata
-            metric = None if name == "eval_accuracy" else storable(name)
-            metadata = Metadata(data.samples_count, data.epoch_num, data.step_num, data.step, metric=metric)
-            results.append(Event(event.time_ms, event.key, as_float(quality), metadata, event.place))
-    return results
+def _as_result(event: Event, metric: str, quality: Any) -> Event:
+    data = event.metadata
+    metadata = Metadata(data.samples_count, data.epoch_num, data.step_num, data.step, metric=metric)
+    return Event(event.time_ms, RESULT, as_float(quality), metadata, event.place)
 
 
 def _metrics_of(text: bytes) -> dict[str, Any]:

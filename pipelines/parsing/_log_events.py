@@ -6,10 +6,10 @@ Finding and decoding events belongs here; what an event means for a run does not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,13 @@ from pipelines.parsing._log_json import (
     REFUSALS,
     Event,
     NotAnEventError,
-    StepEvent,
     decode,
     decode_short,
-    decode_short_step,
 )
 from pipelines.parsing._log_known import KnownEvents, KnownValue, nothing_known
-from pipelines.parsing._log_lines import Codes, Flags, Floats, Located, Offsets, locate
+from pipelines.parsing._log_lines import Flags, Located, Offsets, locate
+from pipelines.parsing._log_shapes import KnownRows, RowKind
 
-_Decoded = TypeVar("_Decoded", Event, StepEvent)
 EventsByKey = defaultdict[str, list[Event]]
 
 _LARGER_THAN_ANY_BLOCK = 16_000_000
@@ -82,17 +80,6 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
-class LogMarks:
-    """Known events of the keys in `MARK_CODES`, in their order, as arrays."""
-
-    codes: Codes
-    places: Offsets
-    time_ms: Offsets
-    samples_count: Floats
-    """NaN where an event names none."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Texts:
     """Event texts: where each begins and ends in the content, and its place among all lines of all logs."""
 
@@ -102,12 +89,6 @@ class _Texts:
 
     def at(self, chosen: Offsets | Flags | slice) -> _Texts:
         return _Texts(self.starts[chosen], self.ends[chosen], self.places[chosen])
-
-    def merged(self, others: Sequence[_Texts]) -> _Texts:
-        """Return these and the others in the order of their places."""
-        names = ("starts", "ends", "places")
-        joint = _Texts(*(np.concatenate([getattr(texts, name) for texts in (self, *others)]) for name in names))
-        return joint.at(joint.places.argsort())
 
     def parts(self) -> Iterator[_Texts]:
         for first in range(0, len(self.starts), _EVENTS_AT_ONCE):
@@ -122,36 +103,25 @@ class Reading:
     """Logs that were read together: what was known of their events, and the others, which are decoded on demand."""
 
     def __init__(
-        self, content: bytes, first_log: int, logs: list[Log], marks: LogMarks, steps: _Texts, others: _Texts
+        self,
+        content: bytes,
+        first_log: int,
+        logs: list[Log],
+        rows: Mapping[RowKind, KnownRows],
+        others: _Texts,
     ) -> None:
         self.first_log = first_log
         self.logs = logs
-        self.marks = marks
+        self.rows = rows
         self._content = content
-        self._steps = steps
         self._others = others
-        self._are_short = max(_longest(steps), _longest(others)) <= LONGEST_FOR_MSGSPEC
-
-    def step_events(self) -> Iterator[tuple[list[StepEvent], Offsets]]:
-        """Decode statistics of training steps and yield them with their places, some at once.
-
-        Texts among which one is none are left to `events`.
-        """
-        set_aside = []
-        for part in self._steps.parts():
-            events = _decoded(decode_short_step, part.cut(self._content)) if self._are_short else None
-            if events is None:
-                set_aside.append(part)
-            else:
-                yield events, part.places
-        if set_aside:
-            self._others = self._others.merged(set_aside)
+        self._are_short = _longest(others) <= LONGEST_FOR_MSGSPEC
 
     def events(self) -> Iterator[list[Event]]:
-        """Decode the events that were neither known nor statistics of training steps, and yield them, some at once."""
+        """Decode the events that were not known and yield them, some at once."""
         for part in self._others.parts():
             texts, places = part.cut(self._content), part.places.tolist()
-            events = _decoded(decode_short, texts) if self._are_short else None
+            events = _decoded(texts) if self._are_short else None
             if events is None:
                 yield [event for text, place in zip(texts, places, strict=True) for event in self._decode(text, place)]
                 continue
@@ -182,13 +152,16 @@ class Reading:
 class LogReader:
     """Reads logs; what it learns of repeated events in some speeds up others."""
 
-    def __init__(self, in_full: Collection[str] | None = None, by_value: Collection[str] = ()) -> None:
-        """Take the keys of events that are needed as a whole, and of those of which the last value will do.
+    def __init__(
+        self, kinds: Sequence[RowKind] = (), in_full: Collection[str] | None = None, by_value: Collection[str] = ()
+    ) -> None:
+        """Take what is needed: rows of some kinds, events of some keys as a whole, the last value of those of others.
 
-        Of other keys than these and `MARKS` nothing is needed; without `in_full` every event is needed as a whole.
+        Of other keys nothing is needed; without `in_full` every event is needed as a whole.
         """
         _keep_freed_memory()
-        self._known = None if in_full is None else KnownEvents(_decoded_if_readable, in_full, by_value)
+        self._kinds = kinds
+        self._known = None if in_full is None else KnownEvents(_decoded_if_readable, kinds, in_full, by_value)
 
     def read(self, contents: Sequence[bytes], first_log: int = 0) -> Reading:
         """Return the logs, of which the first has that number; nothing in `contents` raises.
@@ -208,7 +181,7 @@ class LogReader:
         bounds = located.starts.searchsorted(begins)
         texts = _Texts(located.starts, located.ends, _places(located, bounds, first_lines, first_log))
 
-        parted = self._known.part(content, located) if self._known else nothing_known(located)
+        parted = self._known.part(content, located) if self._known else nothing_known(located, self._kinds)
         value_places = texts.places[parted.value_places]
         logs = [
             Log(line_count, event_count, parted.values[first:end], value_places[first:end])
@@ -219,14 +192,12 @@ class LogReader:
                 strict=True,
             )
         ]
-        marks = parted.marks
         return Reading(
             content,
             first_log,
             logs,
-            LogMarks(marks.codes, texts.places[marks.places], marks.time_ms, marks.samples_count),
-            steps=texts.at(parted.is_statistics),
-            others=texts.at(~(parted.is_known | parted.is_statistics)),
+            {kind: rows.at(texts.places) for kind, rows in zip(self._kinds, parted.rows, strict=True)},
+            texts.at(~parted.is_known),
         )
 
 
@@ -251,10 +222,10 @@ def _longest(texts: _Texts) -> int:
     return int((texts.ends - texts.starts).max(initial=0))
 
 
-def _decoded(decode_text: Callable[[bytes], _Decoded], texts: list[bytes]) -> list[_Decoded] | None:
-    """Return what short texts are, None if one of them is refused."""
+def _decoded(texts: list[bytes]) -> list[Event] | None:
+    """Return the events that short texts are, None if one of them is refused."""
     try:
-        return list(map(decode_text, texts))
+        return list(map(decode_short, texts))
     except REFUSALS:
         return None
 
@@ -263,7 +234,7 @@ def _decoded_if_readable(texts: list[bytes]) -> list[Event | None]:
     """Return the event that each text is, None where it is none or has members that cannot be read."""
     events: Sequence[Event] | None = None
     if max(map(len, texts)) <= LONGEST_FOR_MSGSPEC:
-        events = _decoded(decode_short, texts)
+        events = _decoded(texts)
     return [_decoded_alone(text) for text in texts] if events is None else list(events)
 
 

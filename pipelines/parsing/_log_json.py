@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
@@ -74,42 +74,8 @@ class Event(msgspec.Struct, gc=False):
         return self.place % LINES_A_LOG
 
 
-class StepStatistics(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """The members that nearly all statistics of training steps have, and no other."""
-
-    train_step_time: float | None = None
-    reduced_train_loss: float | None = None
-    train_loss: float | None = None
-    validation_step_time: float | None = None
-
-
-class StepMetadata(msgspec.Struct, gc=False):
-    """The members of the metadata beside such statistics; of other ones that are read none may have a value."""
-
-    samples_count: float | None = None
-    step: float | None = None
-    lr: float | None = None
-    step_num: None = None
-    epoch_num: None = None
-    status: None = None
-    metric: None = None
-
-
-class StepEvent(msgspec.Struct, gc=False):
-    """A log event with such statistics. There are so many that what an `Event` has beside would cost much time."""
-
-    time_ms: _Milliseconds
-    key: Literal["tracked_stats"]
-    value: StepStatistics
-    metadata: StepMetadata
-
-
 decode_short = msgspec.json.Decoder(Event).decode
 """Decodes a text of at most `LONGEST_FOR_MSGSPEC` bytes; raises one of `REFUSALS` where `decode` must be asked."""
-
-
-decode_short_step = msgspec.json.Decoder(StepEvent).decode
-"""Does so for a text that is a `StepEvent`, and refuses every other."""
 
 
 class NotAnEventError(Exception):

@@ -5,6 +5,7 @@ Settings and single events belong here; evaluations and training statistics are 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -12,9 +13,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from pipelines.parsing._event_columns import MarkColumns
+from pipelines.parsing._event_columns import MARK_ROWS, MarkColumns
+from pipelines.parsing._log_evals import EVAL_ROWS, RESULT
 from pipelines.parsing._log_events import EventsByKey, Log, Reading, first_on_each_line
 from pipelines.parsing._log_json import LARGEST_INTEGER, LINES_A_LOG, Event, as_number, quoted
+from pipelines.parsing._log_shapes import KnownRows
 from pipelines.parsing.layout import Placed, result_id
 from pipelines.parsing.published import ParseFinding, PublishedFile
 from pipelines.schemas.core import Runs
@@ -94,10 +97,9 @@ class RunTable:
 
     def add(self, files: Sequence[tuple[PublishedFile, Placed]], reading: Reading, events: EventsByKey) -> None:
         """Gather logs: what was known of their events, and the decoded ones."""
-        self._init_starts.add(reading.marks)
-        self._init_starts.add_events(events)
+        self._init_starts.add(reading.rows[MARK_ROWS], events)
         starts, stops, init_stops = (_by_log(events.get(key, [])) for key in ("run_start", "run_stop", "init_stop"))
-        last_evals = {event.place // LINES_A_LOG: event for event in events.get("eval_accuracy", [])}
+        last_samples = _last_samples(reading.rows[EVAL_ROWS], events.get(RESULT, []))
         settings = {key: _by_log(events[key]) for key in SETTINGS & events.keys()}
         for number, ((file, placed), log) in enumerate(zip(files, reading.logs, strict=True), reading.first_log):
             self._add_settings(log, {key: found[number][-1] for key, found in settings.items() if number in found})
@@ -108,7 +110,7 @@ class RunTable:
                 placed,
                 log,
                 _times(starts.get(number, []), stops.get(number, []), init_stops.get(number, [])),
-                _stated_step_count(stop, last_evals.get(number), batch),
+                _stated_step_count(stop, last_samples.get(number), batch),
             )
 
     def _add_settings(self, log: Log, decoded: dict[str, Event]) -> None:
@@ -279,7 +281,20 @@ def _times(starts: list[Event], stops: list[Event], init_stops: list[Event]) -> 
     )
 
 
-def _stated_step_count(stop: Event | None, last_eval: Event | None, global_batch: int | None) -> int | None:
+def _last_samples(known: KnownRows, decoded: list[Event]) -> dict[int, float | None]:
+    """Return the samples consumed at the last result of each log that has some."""
+    logs = known.places // LINES_A_LOG
+    lasts = np.diff(logs, append=-1).nonzero()[0]
+    samples = known.numbers.get("samples_count", np.full(len(logs), math.nan))[lasts].tolist()
+    found = {
+        place: None if math.isnan(count) else count
+        for place, count in zip(known.places[lasts].tolist(), samples, strict=True)
+    }
+    found |= {event.place: event.metadata.samples_count for event in decoded}
+    return {place // LINES_A_LOG: found[place] for place in sorted(found)}
+
+
+def _stated_step_count(stop: Event | None, samples_at_last_eval: float | None, global_batch: int | None) -> int | None:
     """Return the optimizer steps as stated at run_stop, else from the samples at the end and the batch."""
     samples = None
     if stop is not None:
@@ -289,8 +304,8 @@ def _stated_step_count(stop: Event | None, last_eval: Event | None, global_batch
             return _count(stated.step_num)
         if samples is not None and type(stated.step) is float:
             return _count(stated.step)
-    if samples is None and last_eval is not None:
-        samples = last_eval.metadata.samples_count
+    if samples is None:
+        samples = samples_at_last_eval
     return None if samples is None or not global_batch else _count(round(samples / global_batch))
 
 

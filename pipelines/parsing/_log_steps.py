@@ -5,23 +5,14 @@ Reading training statistics belongs here; the step time of a run is taken from t
 
 from __future__ import annotations
 
-from itertools import compress
+from operator import attrgetter
 
-import numpy as np
 import polars as pl
 
-from pipelines.parsing._event_columns import (
-    ColumnReader,
-    EventColumns,
-    MarkColumns,
-    places_of,
-    read_numbers,
-    read_samples,
-    read_steps,
-)
-from pipelines.parsing._log_events import EventsByKey, LogMarks
-from pipelines.parsing._log_json import LINES_A_LOG, Event, Statistics, StepEvent
-from pipelines.parsing._log_lines import Offsets
+from pipelines.parsing._event_columns import MARK_ROWS, MarkColumns, RowColumns, step_of
+from pipelines.parsing._log_events import EventsByKey, Reading
+from pipelines.parsing._log_json import Event, Statistics, as_float
+from pipelines.parsing._log_shapes import Row, RowKind
 from pipelines.parsing._log_step_times import PACE, POOLED_ROUNDS, STEP_TIMES, block_paces, summarise
 
 TRACKED = "tracked_stats"
@@ -29,70 +20,63 @@ TRACKED = "tracked_stats"
 SCALARS = ("train_loss", "throughput")
 """Keys of events whose value is the statistic itself."""
 
-# Written out, a list of one member costs half of what a reader by name does.
-_OF_VALUE: dict[str, ColumnReader] = {
-    "train_step_time": lambda values: [value.train_step_time for value in values],
-    "train_step_timing": lambda values: [value.train_step_timing for value in values],
-    "train_step_timing_in_s": lambda values: [value.train_step_timing_in_s for value in values],
-    "time": lambda values: [value.time for value in values],
-    "data": lambda values: [value.data for value in values],
-    "reduced_train_loss": lambda values: [value.reduced_train_loss for value in values],
-    "train_loss": lambda values: [value.train_loss for value in values],
-    "throughput": lambda values: [value.throughput for value in values],
-    "imgs_sec": lambda values: [value.imgs_sec for value in values],
-    "lr": lambda values: [value.lr for value in values],
-    "max_memory_usage": lambda values: [value.max_memory_usage for value in values],
-}
-_OF_STEP_VALUE = {name: _OF_VALUE[name] for name in ("train_step_time", "reduced_train_loss", "train_loss")}
-_OF_METADATA: dict[str, ColumnReader] = {
-    "metadata_samples": read_samples,
-    "metadata_step": read_steps,
-    "metadata_lr": lambda metadata: [entry.lr for entry in metadata],
-}
+_MEMBERS = (
+    "train_step_time",
+    "train_step_timing",
+    "train_step_timing_in_s",
+    "time",
+    "data",
+    "reduced_train_loss",
+    "train_loss",
+    "throughput",
+    "imgs_sec",
+    "lr",
+    "max_memory_usage",
+)
+"""Members of an event's statistics that are read."""
+_read_members = attrgetter(*_MEMBERS)
 
-_OF_STEP_METADATA = _OF_METADATA | {"metadata_step": lambda metadata: [entry.step for entry in metadata]}
+
+def _read(event: Event) -> Row | None:
+    """Return the training statistics that an event states, with what they cover."""
+    statistics = event.value
+    if type(statistics) is not Statistics:
+        if event.key not in SCALARS:
+            return None
+        statistics = Statistics(**{event.key: as_float(statistics)})
+    if statistics.validation_step_time is not None:
+        return None
+    covered = event.metadata
+    return (*_read_members(statistics), covered.samples_count, step_of(covered), covered.lr)
+
+
+STEP_ROWS = RowKind(
+    keys=(TRACKED, *SCALARS),
+    columns=(*_MEMBERS, "metadata_samples", "metadata_step", "metadata_lr"),
+    read=_read,
+)
+"""Rows of training statistics."""
+
+
+_NEEDED = ("log", "line", "time_ms", "metadata_samples", "metadata_step")
 
 
 class StepTable:
     """Training statistics, gathered from logs and then judged together."""
 
     def __init__(self) -> None:
-        self._columns = EventColumns(_OF_VALUE, _OF_METADATA)
-        self._step_columns = EventColumns(_OF_STEP_VALUE, _OF_STEP_METADATA)
-        self._scalar_columns = {key: EventColumns({key: read_numbers}, _OF_METADATA) for key in SCALARS}
+        self._rows = RowColumns(STEP_ROWS)
         self._block_starts = MarkColumns("block_start")
         self._block_stops = MarkColumns("block_stop")
 
-    def add_steps(self, events: list[StepEvent], places: Offsets) -> None:
-        """Gather the training statistics among such events, which stand at these places."""
-        is_training = [event.value.validation_step_time is None for event in events]
-        if not all(is_training):
-            events, places = list(compress(events, is_training)), places[np.array(is_training)]
-        self._step_columns.add(events, places)
-
-    def add(self, marks: LogMarks, events: EventsByKey) -> None:
-        """Gather blocks of steps, known and decoded ones, and the training statistics among the decoded events."""
-        self._block_starts.add(marks)
-        self._block_stops.add(marks)
-        self._block_starts.add_events(events)
-        self._block_stops.add_events(events)
-        self._add_statistics(events.get(TRACKED, []))
-        for key, columns in self._scalar_columns.items():
-            found = events.get(key, [])
-            scalars = [event for event in found if type(event.value) is not Statistics]
-            columns.add(scalars, places_of(scalars))
-            if len(scalars) < len(found):
-                self._add_statistics(found)
-
-    def _add_statistics(self, events: list[Event]) -> None:
-        """Gather the training statistics among events whose value should be a dictionary of them."""
-        training = [
-            event for event in events if type(value := event.value) is Statistics and value.validation_step_time is None
-        ]
-        self._columns.add(training, places_of(training))
+    def add(self, reading: Reading, events: EventsByKey) -> None:
+        """Gather blocks of steps and training statistics, known and decoded ones."""
+        self._block_starts.add(reading.rows[MARK_ROWS], events)
+        self._block_stops.add(reading.rows[MARK_ROWS], events)
+        self._rows.add(reading.rows[STEP_ROWS], [event for key in STEP_ROWS.keys for event in events.get(key, [])])
 
     def __len__(self) -> int:
-        return sum(map(len, (self._step_columns, self._columns, *self._scalar_columns.values())))
+        return len(self._rows)
 
     def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.
@@ -111,20 +95,15 @@ class StepTable:
             is_pooled=is_pooled,
             run_stop_line="run_stop_line",
         ).hstack(pl.DataFrame(paces, schema=PACE, orient="row"))
-        tables = [table for table in (self._columns, *self._scalar_columns.values()) if len(table)]
-        steps = pl.concat([_statistics(table.frame()) for table in (self._step_columns, *tables)])
-        steps = steps.sort("place").drop("place")
-        steps = _tell_samples_from_steps(_mark_blocks(steps, facts), facts)
+        steps = _tell_samples_from_steps(_mark_blocks(_statistics(self._rows.frame()), facts), facts)
         scope = pl.when("is_block").then(pl.lit("block")).otherwise(pl.lit("step"))
         return steps.with_columns(scope=scope), summarise(steps, facts)
 
 
 def _statistics(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that have a training statistic, each under one name, and their place among those of all logs.
-
-    Args:
-        rows: Columns of events; columns that no row has a value in may be absent.
-    """
+    """Return the rows that have a training statistic, each under one name."""
+    # Most logs use few of the names.
+    rows = rows.select(column for column in rows if column.null_count() < len(column) or column.name in _NEEDED)
     times = [(number, seconds) for number, seconds in enumerate(STEP_TIMES.values()) if _are_in(rows, seconds)]
     return rows.select(
         "log",
@@ -141,7 +120,6 @@ def _statistics(rows: pl.DataFrame) -> pl.DataFrame:
         throughput=_first(rows, "throughput", "imgs_sec"),
         learning_rate=_first(rows, "metadata_lr", "lr"),
         has_memory=_first(rows, "max_memory_usage").is_not_null(),
-        place=pl.col("log") * LINES_A_LOG + pl.col("line"),
     ).filter(pl.any_horizontal(pl.col("step_seconds", "train_loss", "throughput").is_not_null()))
 
 

@@ -26,9 +26,10 @@ _LETTERS = tuple(word(_HEAD[place : place + 8]) for place in range(0, len(_HEAD)
 _ARE_LETTERS = tuple(word(b"\xff" * min(8, len(_HEAD) - place)) for place in range(0, len(_HEAD), 8))
 """The first words of all usual texts, and which of their bytes are the same in all."""
 
-_KEY_AT = TAIL_AT + len(', "event_type": "POINT_IN_TIME", "key": "')
-_FIRST_MEMBER_AT = _KEY_AT + len('tracked_stats", "value": {"')
-SHORTEST = _FIRST_MEMBER_AT + 16
+_BEFORE_TYPE, _POINT, _BEFORE_KEY = ', "event_type": "', "POINT_IN_TIME", '", "key": "'
+_KEY_AT = TAIL_AT + len(_BEFORE_TYPE + _POINT + _BEFORE_KEY)
+"""Where the key of an event at one time begins; those of begins and ends stand a letter behind or before."""
+SHORTEST = _KEY_AT + 8
 """No shorter text is looked at here, so that what is looked at lies within it."""
 
 
@@ -80,16 +81,14 @@ def _eight_digits(digits: Words) -> Offsets:
     return digits.view(np.int64)
 
 
-def letters_of_keys(content: bytes, starts: Offsets) -> Words:
-    """Return the first eight letters of the key of each text, should it be an event of the usual form at one time."""
+def letters_about_keys(content: bytes, starts: Offsets) -> Words:
+    """Return eight letters of each text, which tell keys apart, should it have the usual form."""
     (letters,) = words_at(content, starts + _KEY_AT, 1)
     return letters
 
 
-def have_step_member(content: bytes, starts: Offsets) -> Flags:
-    """Return which texts of tracked statistics have one of a training step, or of validation, first."""
-    low, high = words_at(content, starts + _FIRST_MEMBER_AT, 2)
-    is_of_step: Flags = (low == word(b"validati")) & (high == word(b"on_step_"))
-    for letters in (b"train_st", b"train_lo", b"reduced_"):
-        is_of_step |= low == word(letters)
-    return is_of_step
+def usual_letters(key: str) -> np.uint64:
+    """Return the eight letters in a text of the usual form with that key."""
+    event_type = "INTERVAL_START" if key.endswith("_start") else "INTERVAL_END" if key.endswith("_stop") else _POINT
+    tail = f'{_BEFORE_TYPE}{event_type}{_BEFORE_KEY}{key}"'.encode()
+    return word(tail[_KEY_AT - TAIL_AT :][:8])

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from pipelines.parsing._log_evals import EvalTable
+from pipelines.parsing._event_columns import MARK_ROWS
+from pipelines.parsing._log_evals import ERROR, EVAL_ROWS, EvalTable
 from pipelines.parsing._log_events import EventsByKey, LogReader
 from pipelines.parsing._log_runs import IDENTITY, SETTINGS, RunTable
-from pipelines.parsing._log_steps import SCALARS, TRACKED, StepTable
+from pipelines.parsing._log_steps import STEP_ROWS, StepTable
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import Evals, Runs, Steps
@@ -21,12 +22,13 @@ from pipelines.schemas.core import Evals, Runs, Steps
 DEFAULT_BATCH_BYTES = 256_000_000
 _STATISTICS_A_BATCH = 110_000
 """Training statistics after which a batch ends too: their rows are what most memory goes to."""
-_BYTES_READ_TOGETHER = 5_000_000
+_BYTES_READ_TOGETHER = 8_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
 
 
-_READ_IN_FULL = frozenset({TRACKED, *SCALARS, "eval_accuracy", "eval_error", "run_start", "run_stop", "init_stop"})
-"""Keys of events of which more is read than when they came or what the last of them says."""
+_READ_AS_ROWS = (MARK_ROWS, EVAL_ROWS, STEP_ROWS)
+_READ_IN_FULL = frozenset({ERROR, "run_start", "run_stop", "init_stop"})
+"""Keys of events of which more is read than when they came or what the last of them says, rows excepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class _Batch:
         self._log_count = 0
         self._waiting: list[tuple[PublishedFile, Placed]] = []
         self._waiting_bytes = 0
-        self._reader = LogReader(_READ_IN_FULL, SETTINGS)
+        self._reader = LogReader(_READ_AS_ROWS, _READ_IN_FULL, SETTINGS)
         self._runs = RunTable()
         self._evals = EvalTable()
         self._steps = StepTable()
@@ -109,13 +111,11 @@ class _Batch:
         if not self._waiting:
             return
         reading = self._reader.read([file.content for file, _ in self._waiting], self._log_count)
-        for steps, places in reading.step_events():
-            self._steps.add_steps(steps, places)
         events = EventsByKey(list)
         for decoded in reading.events():
             for event in decoded:
                 events[event.key].append(event)
-        self._steps.add(reading.marks, events)
+        self._steps.add(reading, events)
         self._evals.add(reading, events)
         self._runs.add(self._waiting, reading, events)
         self._log_count += len(self._waiting)

@@ -1,0 +1,225 @@
+"""Events of which the same texts come again and again, but for their digits: of each such shape one is decoded.
+
+What is known of an event by its shape, and the numbers that are read of it then, belongs here; finding and decoding
+texts does not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pipelines.parsing._log_json import Event
+from pipelines.parsing._log_lines import Codes, Flags, Floats, Offsets
+from pipelines.parsing._log_slices import Slices
+from pipelines.parsing._log_usual import ANY_TIME_MS, WITH_ANY_TIME, Digits, times_ms
+
+Row = tuple[Any, ...]
+Decode = Callable[[list[bytes]], list[Event | None]]
+"""Returns the event that each text is, None where it is none or has members that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowKind:
+    """Events that become rows of numbers, and few texts."""
+
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    read: Callable[[Event], Row | None]
+    """Returns the value of each column, None for an event that makes no row."""
+    is_row_by_itself: Callable[[Event], bool] = lambda _: True
+    """Whether `read` can tell what an event with such a key says."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRows:
+    """Rows of one kind, in the order of their events."""
+
+    places: Offsets
+    """Places of the events."""
+    time_ms: Offsets
+    keys: Codes
+    """The key of each, as its place among those of the kind."""
+    numbers: dict[str, Floats]
+    """Columns, NaN where a row has no number; those in which no row has one may be absent."""
+    texts: dict[str, list[str | None]]
+    """Columns of text; those in which no row has one may be absent."""
+
+    def at(self, places: Offsets) -> KnownRows:
+        """Return the rows with other places, of which theirs are numbers."""
+        return replace(self, places=places[self.places])
+
+
+def no_rows() -> KnownRows:
+    """Return what is known where nothing is."""
+    none = np.empty(0, np.int64)
+    return KnownRows(none, none, none.astype(np.int8), {}, {})
+
+
+_UNKNOWN, _UNREAD, _FIRST_KIND = range(3)
+"""What is known of a shape: nothing; that nothing is read; from then on its kind."""
+
+_LITERAL = re.compile(rb"(?<=[:,\[\s])-?(\d+)(?:\.\d+)?(?:[eE][+-]?(\d+))?(?=[,}\]\s])")
+"""A JSON number, or what looks like one within a text."""
+_MOST_LITERALS = 8
+_MOST_WHOLE_DIGITS, _MOST_DIGITS_OF_EXPONENT = 40, 2
+"""Numbers within these are finite, whatever their digits."""
+_MOST_SHAPES = 20_000
+_NOTHING = 0
+"""Number of the shapes of which nothing is known."""
+_DIGIT = re.compile(r"\d")
+_ZERO = b"0"[0]
+
+_Span = tuple[int, int]
+"""Where in a tail a number begins, and its length."""
+
+
+class Shapes:
+    """Reads rows of events whose shapes are known.
+
+    Of two texts that differ in digits alone both are JSON or neither is, but for leading zeros, and their members have
+    the same names and types. So one text is decoded for all of a shape, each of its numbers beginning with a digit of
+    its own, which tells what is read from where.
+    """
+
+    def __init__(self, decode: Decode, kinds: Sequence[RowKind]) -> None:
+        """Take the kinds of rows that are read; of events with other keys than theirs nothing is known here."""
+        self._decode = decode
+        self._kinds = kinds
+        self._kind_of_key = {key: number for number, kind in enumerate(kinds) for key in kind.keys}
+        self._most_columns = max((len(kind.columns) for kind in kinds), default=0)
+        self._forget(_MOST_SHAPES)
+
+    def _forget(self, capacity: int) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._codes, self._keys = np.zeros(capacity, np.int8), np.zeros(capacity, np.int8)
+        # Where in the tail numbers with several digits before the point begin: with a 0 there it is no JSON.
+        self._first_digits = np.zeros((_MOST_LITERALS, capacity), np.int64)
+        # Where in the tail the number of each column begins, and its length, 0 where there is none.
+        self._begins, self._lengths = (np.zeros((self._most_columns, capacity), np.int64) for _ in range(2))
+        self._texts: dict[int, dict[str, str]] = {}
+
+    def read(self, content: bytes, starts: Offsets, digits: Digits, tails: Slices) -> tuple[Flags, list[KnownRows]]:
+        """Return of which events no more is read than stands here, and rows of each kind.
+
+        Args:
+            content: What the texts stand in.
+            starts: Where their tails begin.
+            digits: Of their times.
+            tails: What follows the digits.
+        """
+        distinct, of_texts = tails.with_ones().distinct()
+        shapes = self._look_up(distinct)
+        codes = self._codes[shapes]
+        is_known = (codes != _UNKNOWN)[of_texts] & ~self._have_leading_zeros(content, starts, shapes, of_texts)
+        rows = []
+        for code, kind in enumerate(self._kinds, _FIRST_KIND):
+            if code not in codes:
+                rows.append(no_rows())
+                continue
+            is_of_kind = codes == code
+            chosen = (is_of_kind[of_texts] & is_known).nonzero()[0]
+            of_rows = of_texts[chosen]
+            of_kind = shapes * is_of_kind
+            numbers = dict(self._numbers_of(content, starts[chosen], kind, of_kind, of_rows, tails))
+            texts = dict(self._texts_of(of_kind, of_rows))
+            rows.append(KnownRows(chosen, times_ms(digits.only(chosen)), self._keys[of_kind][of_rows], numbers, texts))
+        return is_known, rows
+
+    def _look_up(self, tails: list[bytes]) -> Offsets:
+        """Return the numbers of the shapes of tails with ones, which differ."""
+        if len(self._numbers) + len(tails) >= len(self._codes):
+            self._forget(max(_MOST_SHAPES, len(tails) + 1))
+        for tail in tails:
+            if tail not in self._numbers:
+                self._numbers[tail] = self._learn(tail, len(self._numbers) + 1)
+        return np.array([self._numbers[tail] for tail in tails], np.int64)
+
+    def _have_leading_zeros(self, content: bytes, starts: Offsets, shapes: Offsets, of_texts: Offsets) -> Flags:
+        """Return in which texts a number of several digits before the point begins with 0."""
+        characters = np.frombuffer(content, np.uint8)
+        have_zeros = np.zeros(len(starts), np.bool_)
+        for first_digits in self._first_digits[:, shapes]:
+            if not first_digits.any():
+                break
+            # A tail that has no such number begins with no 0 either.
+            have_zeros |= characters[starts + first_digits[of_texts]] == _ZERO
+        return have_zeros
+
+    def _numbers_of(
+        self, content: bytes, starts: Offsets, kind: RowKind, shapes: Offsets, of_rows: Offsets, tails: Slices
+    ) -> Iterator[tuple[str, Floats]]:
+        """Yield the columns that some rows have numbers in."""
+        for name, begins, lengths in zip(kind.columns, self._begins[:, shapes], self._lengths[:, shapes], strict=False):
+            if not lengths.any():
+                continue
+            begin, length = starts + begins[of_rows], lengths[of_rows]
+            if lengths[shapes > 0].all():
+                yield name, tails.of(content, begin, begin + length).numbers()
+                continue
+            have_some = length.nonzero()[0]
+            begin, length = begin[have_some], length[have_some]
+            column = np.full(len(starts), math.nan)
+            column[have_some] = tails.of(content, begin, begin + length).numbers()
+            yield name, column
+
+    def _texts_of(self, shapes: Offsets, of_rows: Offsets) -> Iterator[tuple[str, list[str | None]]]:
+        """Yield the columns that some rows have texts in."""
+        texts = [self._texts.get(shape, {}) for shape in shapes.tolist()]
+        for name in {name for text in texts for name in text}:
+            of_shapes = [text.get(name) for text in texts]
+            yield name, [of_shapes[number] for number in of_rows.tolist()]
+
+    def _learn(self, tail: bytes, number: int) -> int:
+        """Note what is known of a shape under a number, and return this; 0 if there is nothing."""
+        literals = _literals(tail)
+        if literals is None:
+            return _NOTHING
+        marked, spans = _with_own_first_digits(tail, literals)
+        (event,) = self._decode([WITH_ANY_TIME + marked])
+        # A tail may state another time, or an exponent of the first.
+        if event is None or event.time_ms != ANY_TIME_MS or event.key not in self._kind_of_key:
+            return _NOTHING
+        kind_number = self._kind_of_key[event.key]
+        kind = self._kinds[kind_number]
+        if not kind.is_row_by_itself(event):
+            return _NOTHING
+        row = kind.read(event)
+        for place, value in enumerate(row or ()):
+            if type(value) is float and value in spans:
+                self._begins[place, number], self._lengths[place, number] = spans[value]
+            elif type(value) is str and not _DIGIT.search(value):
+                self._texts.setdefault(number, {})[kind.columns[place]] = value
+            elif value is not None:
+                return _NOTHING
+        self._codes[number] = _UNREAD if row is None else kind_number + _FIRST_KIND
+        self._keys[number] = kind.keys.index(event.key)
+        several = [literal.start(1) for literal in literals if len(literal[1]) > 1]
+        self._first_digits[: len(several), number] = several
+        return number
+
+
+def _literals(tail: bytes) -> list[re.Match[bytes]] | None:
+    """Return the numbers in a tail with ones, None if what it says may hang on its digits otherwise."""
+    if b"\\" in tail:
+        return None
+    literals = list(_LITERAL.finditer(tail))
+    return literals if len(literals) <= _MOST_LITERALS and all(map(_is_finite, literals)) else None
+
+
+def _is_finite(literal: re.Match[bytes]) -> bool:
+    return len(literal[1]) <= _MOST_WHOLE_DIGITS and len(literal[2] or b"") <= _MOST_DIGITS_OF_EXPONENT
+
+
+def _with_own_first_digits(tail: bytes, literals: Sequence[re.Match[bytes]]) -> tuple[bytes, dict[float, _Span]]:
+    """Return the tail with numbers that begin with 2, 3 and so on, and where each of these stands."""
+    marked = bytearray(tail)
+    for digit, literal in enumerate(literals, ord("2")):
+        marked[literal.start(1)] = digit
+    spans = [(literal.start(), literal.end() - literal.start()) for literal in literals]
+    return bytes(marked), {float(marked[begin : begin + length]): (begin, length) for begin, length in spans}
