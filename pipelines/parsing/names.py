@@ -53,7 +53,7 @@ def accelerators_in(text: object) -> tuple[NamedAccelerator, ...]:
     whole = _named(plain(text))
     if whole.part is not None:
         return (whole,)
-    pieces = [piece for piece in re.split(r",\s|;\s?|\s\+\s", plain(text)) if piece]
+    pieces = [piece for piece in re.split(r",\s(?:and\s)?|;\s?|\s(?:\+|&|/|and)\s", plain(text)) if piece]
     return tuple(_named(piece) for piece in pieces) if len(pieces) > 1 else (whole,)
 
 
@@ -236,8 +236,10 @@ def canonical_submitter(name: str) -> str:
         return known[_squash(text)]
     pieces = [piece for piece in re.split(r"\s*[+/&]\s*", text) if piece]
     if len(pieces) < 2:
-        pieces = [piece for piece in re.split("[_-]", text) if not piece.isdigit()] or [text]
-        if not all(_squash(piece) in known for piece in pieces):
+        ways = (re.split(r",\s*(?:and\s+)?|\s+(?:and|with)\s+", text), re.split("[_-]", text))
+        read = ([piece for piece in way if piece and not piece.isdigit()] for way in ways)
+        pieces = next((way for way in read if way and all(_squash(piece) in known for piece in way)), [])
+        if not pieces:
             return text
     names = {known.get(_squash(piece), piece) for piece in pieces}
     return " + ".join(sorted(names, key=lambda one: (one.casefold(), one)))

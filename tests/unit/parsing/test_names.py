@@ -104,6 +104,12 @@ def test_several_parts_in_one_text_come_with_their_counts() -> None:
     assert [(entry.part, entry.count) for entry in named] == [("Instinct MI300X", 32), (None, 16)]
 
 
+@pytest.mark.parametrize("between", [", ", "; ", " + ", " and ", " & ", " / ", ", and "])
+def test_several_parts_however_they_are_joined(between: str) -> None:
+    named = accelerators_in(f"8x NVIDIA H200-SXM-141GB{between}4x AMD Instinct MI350X")
+    assert [(entry.part, entry.count) for entry in named] == [("H200-SXM-141GB", 8), ("Instinct MI350X", 4)]
+
+
 def test_every_published_text_has_its_part(shared: Path) -> None:
     listed = (shared / "specs" / "accelerator_aliases.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(listed.splitlines()))
@@ -196,6 +202,12 @@ def test_availability(status: str, category: str | None) -> None:
         ("Intel-HabanaLabs", "Intel-HabanaLabs"),
         ("Intel", "Intel"),
         ("Google_1", "Google"),
+        ("Red Hat, Supermicro", "Red Hat + Supermicro"),
+        ("Dell with MangoBoost", "Dell + MangoBoost"),
+        ("IBM, CoreWeave and NVIDIA", "CoreWeave + IBM + NVIDIA"),
+        ("Dell EMC", "Dell"),
+        ("Orrick Industries, LLC", "Orrick Industries LLC"),
+        ("Smith, Jones", "Smith, Jones"),
         ("Somebody_Else", "Somebody_Else"),
         ("Somebody_1", "Somebody_1"),
         ("2024", "2024"),
