@@ -83,7 +83,7 @@ def test_accelerator_text_gives_its_part(text: str, part: str) -> None:
         "NVIDIA V100 SXM4 32GB",
         "NVIDIA H100 SXM5 80GB CNX",
         "NVIDIA H800-SXM-80GB",
-        "2x A100 SXM4 40GB and H100",
+        "A100 SXM4 40GB with H100",
         "AMD Instinct MI300A",
         "TPU",
         "Gaudi 4",
