@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from itertools import takewhile
 
 from pipelines.parsing._published_json import decoded, read_json
 
 _SHORTEST_MISSPELLED = 6
 """Letters of the shortest name that is known with a slip; a shorter one can be another name."""
+_NAMES_REMEMBERED = 1_000
 
 
 def description_fields(content: bytes) -> dict[str, int] | None:
@@ -40,25 +42,32 @@ def meant_fields(names: Iterable[str], known: Collection[str]) -> dict[str, str]
         of a letter. A field that the description also has by its own name is meant by no other; of two names for one
         field the first counts.
     """
-    stated = list(names)
+    stated, fields = list(names), frozenset(known)
     meant: dict[str, str] = {}
     for name in stated:
-        if name in known:
+        if name in fields:
             continue
-        spelled = re.sub("[^a-z0-9]+", "_", name.strip().lower())
-        near = [spelled] if spelled in known else [field for field in known if is_one_slip(spelled, field)]
+        near = _near(name, fields)
         if len(near) == 1 and near[0] not in stated and near[0] not in meant.values():
             meant[name] = near[0]
     return meant
 
 
+@lru_cache(_NAMES_REMEMBERED)
+def _near(name: str, fields: frozenset[str]) -> list[str]:
+    """Return the fields that a name may mean; descriptions of a round mostly share their names."""
+    spelled = re.sub("[^a-z0-9]+", "_", name.strip().lower())
+    return [spelled] if spelled in fields else [field for field in fields if is_one_slip(spelled, field)]
+
+
 def is_one_slip(written: str, meant: str) -> bool:
     """Say whether one letter more, less or other, or two that changed places, part two names of some length."""
+    if abs(len(written) - len(meant)) > 1 or min(len(written), len(meant)) < _SHORTEST_MISSPELLED:
+        return False
     start = _common_start(written, meant)
     stop = _common_start(written[start:][::-1], meant[start:][::-1])
     wrong, right = written[start : len(written) - stop], meant[start : len(meant) - stop]
-    is_slip = max(len(wrong), len(right)) <= 1 or (len(wrong) == 2 and wrong == right[::-1])
-    return is_slip and min(len(written), len(meant)) >= _SHORTEST_MISSPELLED
+    return max(len(wrong), len(right)) <= 1 or (len(wrong) == 2 and wrong == right[::-1])
 
 
 def _common_start(first: str, second: str) -> int:
