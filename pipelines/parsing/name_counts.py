@@ -13,7 +13,7 @@ from functools import partial
 from math import prod
 from typing import Literal
 
-from pipelines.parsing.names import chips_in, rack_product_named
+from pipelines.parsing.names import chips_in, names_nvlink_machine, rack_product_named
 from pipelines.parsing.quantities import plain
 
 Unit = Literal["accelerators", "accelerators_per_node", "nodes", "machines", "grid", "tpu_units"]
@@ -117,7 +117,7 @@ def _counted(match: re.Match[str], hardware: Hardware) -> NameCount | None:
     """`8x H200`, `16x ARS-121GL-NBO`, `39x NVIDIA GB200 NVL72`: what is counted is told by the word."""
     phrase, word = match[2], match[3]
     words = f"{match['n']}x {word}" if " " in match[0] else match[0]
-    if rack_product_named(phrase, hardware.accelerator):
+    if rack_product_named(phrase, hardware.accelerator) or names_nvlink_machine(phrase):
         return None
     if hardware.has_accelerator(word) or _WITH_MEMORY.fullmatch(phrase):
         return NameCount(words, int(match["n"]), "accelerators")

@@ -60,6 +60,8 @@ def test_each_form(name: str, hardware: Hardware, expected: list[tuple[int, str]
     [
         ("ESC_N8_E11", H200),
         ("Carina (39x NVIDIA GB200 NVL72)", GB200),
+        ("Half (2x NVIDIA GB200 NVL36)", GB200),
+        ("Boards (8x GB200 NVL4)", GB200),
         ("G893-ZX1-AAX2_pytorch", MIXED),
         ("8126GS-TNMR_2xEPYC_9575F", MIXED),
         ("R770_XEON6787Px2", Hardware("N/A", "INTEL(R) XEON(R) 6787P")),
