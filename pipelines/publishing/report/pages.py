@@ -81,7 +81,8 @@ def inference(tables: Tables) -> Content:
             "inference_id",
             shown,
             ("round", "workload", "scenario", "accelerator", "division", "suite", "submitter"),
-            "inference_id",
+            "round",
+            is_descending=True,
             labels={"system_name": "System", "accelerators": "Accelerators"},
         )
     )

@@ -119,7 +119,7 @@ def scaling_curves(runs: pl.DataFrame, benchmark: str) -> Figure:
         f"scaling-{benchmark}",
         f"{benchmark}: fastest {fastest['score_minutes']:.2f} min on "
         f"{counted_part(fastest['accelerator_count'], fastest['accelerator'])} ({fastest['round']}); "
-        f"the model predicts {predicted.height} of {counted(shown.height, 'result')}",
+        f"{predicted.height} of {counted(shown.height, 'result')} have a prediction",
         f"{task(benchmark)}Marks: reported scores in minutes. Lines: the model, each result held out; pale bars: its "
         "interval. Both axes are logarithmic.",
         f"Scores of {counted(shown.height, 'result')} on {least:,.0f} to {most:,.0f} accelerators.",
