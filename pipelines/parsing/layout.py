@@ -71,6 +71,8 @@ def classify(path: str) -> Placed | None:
 STRAY = "stray_file"
 """Kind of a file that lies or is called nearly as one that a parser reads."""
 
+_PUT_ASIDE = "pruned_results"
+"""Folder of instances that a weak-scaling result leaves out, as the HPC rules let it."""
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|zip)$")
 _LOG_NAME = re.compile(r"result[-_ ]?(.*)\.(?:txt|log|out)")
 
@@ -78,11 +80,16 @@ _LOG_NAME = re.compile(r"result[-_ ]?(.*)\.(?:txt|log|out)")
 def nearly(path: str) -> Placed | None:
     """Return what a file that no parser reads would be under a sound name: letters small, not packed, a log `.txt`.
 
+    A log that lies deeper than those of its system is one of a benchmark too, unless it was put aside.
+
     Args:
         path: As `classify` takes it.
     """
     if classify(path) is not None:
         return None
+    match path.split("/"):
+        case [submitter, "results", system, *deeper, name] if _is_log(name) and not {"", _PUT_ASIDE} & {*deeper}:
+            return Placed("result_log", name, submitter, system, deeper[-1]) if len(deeper) > 1 else None
     *folders, name = path.split("/")
     name = _LOG_NAME.sub(r"result_\1.txt", _PACKED.sub("", name.lower()))
     fixed = {"results", "systems", *_SCALING_FOLDERS, *_DIVISIONS}
@@ -115,7 +122,7 @@ def _result_file(submitter: str, system: str, below: list[str]) -> Placed | None
         mode = "weak" if below[0] == "weak" else "strong"
         below = below[1:]
     match below:
-        case [benchmark, name] if name.startswith("result_") and name.endswith(".txt"):
+        case [benchmark, name] if _is_log(name):
             return Placed("result_log", name, submitter, system, benchmark, mode)
         case [benchmark, "scaling.json" as name]:
             return Placed("scaling_factor", name, submitter, system, benchmark, mode)
@@ -123,6 +130,10 @@ def _result_file(submitter: str, system: str, below: list[str]) -> Placed | None
             return Placed("power_log", name, submitter, system, benchmark, mode, run_name=run)
         case _:
             return None
+
+
+def _is_log(name: str) -> bool:
+    return name.startswith("result_") and name.endswith(".txt")
 
 
 def _launch_file(submitter: str, benchmark: str, name: str) -> Placed | None:
