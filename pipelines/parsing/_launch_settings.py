@@ -12,18 +12,25 @@ from functools import cached_property
 from pipelines.parsing._shell import Evaluated, Setting
 
 SYNONYMS = {
-    "tensor_parallel": ("TP", "TENSOR_MODEL_PARALLEL"),
-    "pipeline_parallel": ("PP", "PIPELINE_MODEL_PARALLEL"),
-    "context_parallel": ("CP", "CONTEXT_PARALLEL"),
-    "virtual_pipeline": ("VP", "INTERLEAVED_PIPELINE"),
-    "expert_parallel": ("EP", "EXPERT_PARALLEL", "EXPERT_MODEL_PARALLEL"),
-    "micro_batch": ("MBS", "MICRO_BATCH_SIZE"),
+    "tensor_parallel": ("TP", "TENSOR_MODEL_PARALLEL", "PRIMUS_TP", "MLLOG_TENSOR_PARALLELISM"),
+    "pipeline_parallel": ("PP", "PIPELINE_MODEL_PARALLEL", "PRIMUS_PP", "MLLOG_PIPELINE_PARALLELISM"),
+    "context_parallel": ("CP", "CONTEXT_PARALLEL", "PRIMUS_CP", "MLLOG_CONTEXT_PARALLELISM"),
+    "virtual_pipeline": ("VP", "INTERLEAVED_PIPELINE", "PRIMUS_VPP"),
+    "expert_parallel": (
+        "EP",
+        "EXPERT_PARALLEL",
+        "EXPERT_MODEL_PARALLEL",
+        "PRIMUS_EP",
+        "MLLOG_EXPERT_PARALLELISM",
+    ),
+    "micro_batch": ("MBS", "MICRO_BATCH_SIZE", "PRIMUS_MICRO_BATCH_SIZE", "MLLOG_MICRO_BATCH_SIZE"),
     "minibatch_per_replica": ("MINIBS",),
 }
-"""Column of `core.launches` to the settings that state it."""
+"""Column of `core.launches` to the settings that state it: NeMo's, Primus's, and what a log is told to say."""
 
-_NODES = "DGXNNODES"
-_ACCELERATORS_PER_NODE = "DGXNGPU"
+_NODES = ("DGXNNODES", "NNODES")
+_ACCELERATORS_PER_NODE = ("DGXNGPU", "GPUS_PER_NODE")
+_LOGGED_PRECISION = ("MLLOG_LOWEST_NUMERICAL_PRECISION_LINEAR", "MLLOG_LOWEST_NUMERICAL_PRECISION_IN_LINEAR")
 _PRECISIONS = {"fp4": ("FP4", {"fp4", "nvfp4", "mxfp4"}), "fp8": ("FP8", {"fp8", "mxfp8"})}
 """Precision, lowest first, to the setting that turns it on and the words for it in file names."""
 _NOT_SET = frozenset({"", "null", "none"})
@@ -31,15 +38,16 @@ _OFF = {"virtual_pipeline": _NOT_SET | {"0"}}
 _NODES_IN_NAME = re.compile(r"_0*(\d{1,5})x0*(\d{1,3})(?=[x._])")
 _LAYOUT_IN_NAME = (
     re.compile(
-        r"_\d+x\d+x(?P<minibatch_per_replica>\d+)x?tp(?P<tensor_parallel>\d+)"
-        r"(?:pp(?P<pipeline_parallel>\d+))?(?:cp(?P<context_parallel>\d+))?(?=[x._])"
+        r"_\d+x\d+x(?P<minibatch_per_replica>\d+)x?tp(?P<tensor_parallel>\d+)(?:pp(?P<pipeline_parallel>\d+))?"
+        r"(?:ep(?P<expert_before>\d+))?(?:cp(?P<context_parallel>\d+))?(?:ep(?P<expert_parallel>\d+))?(?=[x._])"
     ),
     re.compile(
         r"_\d+x\d+x(?P<minibatch_per_replica>\d+)x(?P<tensor_parallel>\d+)x(?P<pipeline_parallel>\d+)"
         r"_mbs(?P<micro_batch>\d+)(?=[x._])"
     ),
 )
-"""How names of configurations spell a layout: `_8x8x1xtp4pp1cp2` for llama, `_96x8x16x4x8_mbs1` for gpt3."""
+"""How names of configurations spell a layout: `_8x8x1xtp4pp1cp2` for llama, the degree of experts before or behind
+`cp` for mixtures of them, `_96x8x16x4x8_mbs1` for gpt3."""
 _MODEL_SIZE = re.compile(r"(?<![0-9a-z])\d{1,4}b(?![0-9a-z])")
 
 
@@ -87,6 +95,7 @@ class Configuration:
         """Return the columns that the file's name spells."""
         found = next((match for pattern in _LAYOUT_IN_NAME if (match := pattern.search(self.name))), None)
         spelled = {} if found is None else {column: _count(digits) for column, digits in found.groupdict().items()}
+        spelled["expert_parallel"] = spelled.pop("expert_before", None) or spelled.get("expert_parallel")
         return {column: value for column, value in spelled.items() if value is not None}
 
     def setting(self, names: tuple[str, ...]) -> Setting | None:
@@ -112,8 +121,8 @@ class Configuration:
             per_node = per_node or int(name[2])
         return nodes, per_node
 
-    def _count_of(self, name: str) -> int | None:
-        setting = self.evaluated.settings.get(name)
+    def _count_of(self, names: tuple[str, ...]) -> int | None:
+        setting = self.setting(names)
         return _count(setting.value) if setting else None
 
     @cached_property
@@ -128,10 +137,13 @@ class Configuration:
 
         The names are its own and those of includes that are not published, which may have set it.
         """
-        spelled = set(re.split("[^a-z0-9]", " ".join([self.name, *self.evaluated.missing]).lower()))
+        spelled = _words(" ".join([self.name, *self.evaluated.missing]))
+        logged = self.setting(_LOGGED_PRECISION)
+        said = _words(logged.value or "") if logged else set()
         for precision, (name, words) in _PRECISIONS.items():
             setting = self.evaluated.settings.get(name)
-            if setting is not None and setting.value is not None and setting.value.lower() in ("true", "1"):
+            is_on = setting is not None and setting.value is not None and setting.value.lower() in ("true", "1")
+            if is_on or said & words:
                 return precision, "setting"
             if spelled & words and (setting is None or setting.value is None):
                 return precision, "file_name"
@@ -141,6 +153,10 @@ class Configuration:
 def model_sizes(text: str) -> frozenset[str]:
     """Return the model sizes (`8b`, `405b`) that a text mentions."""
     return frozenset(_MODEL_SIZE.findall(text.lower().replace("_", " ")))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.split("[^a-z0-9]", text.lower()))
 
 
 def _count(text: str | None) -> int | None:

@@ -251,6 +251,44 @@ def test_the_layout_in_a_gpt3_name() -> None:
     assert (row["data_parallel"], row["micro_batch"], row["batch_check"]) == (8, 1, "confirmed")
 
 
+@pytest.mark.parametrize("layout", ["tp1pp4ep32cp1_mxfp8_full_cg", "tp1pp4cp1ep32_mxfp8"])
+def test_the_degree_of_experts_in_a_name(layout: str) -> None:
+    row, _ = launched({f"{FOLDER}/{SYSTEM}/config_GB200_128x4x7x{layout}.sh": "export X=1\n"})
+    assert (row["tensor_parallel"], row["pipeline_parallel"], row["context_parallel"]) == (1, 4, 1)
+    assert (row["expert_parallel"], row["data_parallel"], row["minibatch_per_replica"]) == (32, 128, 7)
+    assert (row["precision"], row["precision_source"]) == ("fp8", "file_name")
+
+
+PRIMUS = """
+export GPUS_PER_NODE=4
+export NNODES=128
+export PRIMUS_MICRO_BATCH_SIZE=2
+export PRIMUS_GLOBAL_BATCH_SIZE=1024
+export PRIMUS_TP=1
+export PRIMUS_PP=1
+export PRIMUS_EP=8
+export MLLOG_CONTEXT_PARALLELISM=1
+export MLLOG_LOWEST_NUMERICAL_PRECISION_LINEAR='mxfp4'
+"""
+
+
+def test_settings_of_primus() -> None:
+    logs = {"global_batch_size": 1024, "gradient_accumulation_steps": 1.0}
+    row, findings = launched({f"{FOLDER}/{SYSTEM}/config_x.sh": PRIMUS}, runs_frame(logs))
+    assert findings == []
+    columns = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "data_parallel")
+    assert [row[column] for column in columns] == [1, 1, 1, 8, 512]
+    assert (row["micro_batch"], row["batch_check"]) == (2, "confirmed")
+    assert (row["precision"], row["precision_source"]) == ("fp4", "setting")
+
+
+def test_nodes_of_primus_tell_configurations_apart() -> None:
+    other = PRIMUS.replace("NNODES=128", "NNODES=64").replace("PRIMUS_TP=1", "PRIMUS_TP=2")
+    files: dict[str, str | bytes] = {f"{FOLDER}/config_a.sh": other, f"{FOLDER}/config_b.sh": PRIMUS}
+    row, _ = launched(files)
+    assert (row["config_path"], row["tensor_parallel"]) == (f"{FOLDER}/config_b.sh", 1)
+
+
 @pytest.mark.parametrize(("batch", "replicas"), [(896 * 2, 16), (896, None)])
 def test_no_context_parallelism_is_taken_only_where_the_batch_bears_it_out(batch: int, replicas: int | None) -> None:
     path = f"{FOLDER}/{SYSTEM}/config_box.sh"
