@@ -19,7 +19,7 @@ Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 WIDTHS = (1280, 390)
 IN_README: tuple[tuple[str, str, Scheme, int], ...] = (
-    ("report-first-page", "index", "light", 1640),
+    ("report-first-page", "index", "light", 1690),
     ("report-scaling-dark", "scaling", "dark", 1040),
 )
 """Name of the picture, page, theme and height in pixels."""

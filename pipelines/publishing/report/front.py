@@ -18,7 +18,7 @@ from pipelines.schemas.core import SEVERITIES
 
 _NETWORK = ("enough", "too_close_to_call", "not_enough")
 _CLAIMS = ("supported", "misplaced", "implausible", "contradicted")
-_KINDS_TOLD = 4
+_KINDS_TOLD = 6
 _ON_NETWORK = "Language-model results of all rounds here: NIC bandwidth, where it is known, against the need; derived"
 
 
