@@ -35,7 +35,9 @@ def serve(settings: Settings, port: int) -> int:
     command = [sys.executable, "-m", "dagster", "dev", "-w", str(REPOSITORY / "workspace.yaml")]
     command += ["-h", HOST, "-p", str(port), "--log-level", "warning"]
     log = settings.dagster_home / "ui.log"
-    say(f"Dagster UI on http://{HOST}:{port} in a moment; stop it with Ctrl-C. Its log: {log}")
+    address = f"http://{HOST}:{port}"
+    say(f"Dagster UI on {address} in a moment; stop it with Ctrl-C. Its log: {log}")
+    say(f"Lineage is at {address}/asset-groups, what was run at {address}/runs")
     with (
         log.open("wb") as output,
         subprocess.Popen(

@@ -33,7 +33,10 @@ class Sources(dy.Schema):
 
 
 class KnownRounds(dy.Schema):
-    """A round that its publisher lists, whether or not it was read; one row per round."""
+    """A round that its publisher lists, whether or not it was read; one row per round.
+
+    Empty until a live refresh has asked for them.
+    """
 
     round = key(_ROUND)
     repository = text("Repository that the round is published in", nullable=False)

@@ -29,7 +29,7 @@ class Files(dy.Schema):
 class Sheets(dy.Schema):
     """One version of a page or file of specifications, byte for byte; one row per source, path and bytes.
 
-    The same bytes twice are one row.
+    The same bytes twice are one row. Empty until a live refresh has fetched some.
     """
 
     source = key("Source by its short name in the catalogue, such as nvidia-h100-page")
