@@ -18,7 +18,7 @@ with without_sqlalchemy():
 
     from pipelines.lake.tables import Lake
     from pipelines.parsing.claims import Media, extract_claims
-    from pipelines.publishing.age import age_line, newest
+    from pipelines.publishing.age import age_line
     from pipelines.reconciling.claims import CHECKED_AGAINST, SCORED, Inputs, check_claims
     from pipelines.settings import Settings
     from pipelines.sources.documents import Document, read_document
@@ -80,9 +80,7 @@ def _read(place: str, media: Media | None) -> Document:
 
 def _age(lake: Lake) -> str:
     read_at = dict(lake.read("core.sources").select("round", "retrieved_at").iter_rows())
-    newest_round = newest(read_at, "training")
-    listed = lake.read("core.known_rounds")["round"]
-    return age_line(read_at, read_at[newest_round] if newest_round else None, datetime.now(UTC).date(), listed)
+    return age_line(read_at, datetime.now(UTC).date(), lake.read("core.known_rounds")["round"])
 
 
 def _lines(claims: pl.DataFrame, notes: list[str], place: str) -> Iterator[str]:

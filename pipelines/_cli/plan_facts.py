@@ -10,7 +10,7 @@ import polars as pl
 
 from pipelines.lake.tables import Lake
 from pipelines.parsing.spec_sheets.registry import read_registry
-from pipelines.publishing.age import age_line, newest
+from pipelines.publishing.age import age_line
 from pipelines.reconciling.facts import reconcile_facts
 from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
@@ -39,9 +39,8 @@ class PlanTables:
     def age(self) -> str:
         """Return the line on how old the newest round here is."""
         read_at = dict(self.sources.select("round", "retrieved_at").iter_rows())
-        newest_round = newest(read_at, "training")
         listed = self.frames[KNOWN_ROUNDS]["round"] if KNOWN_ROUNDS in self.frames else ()
-        return age_line(read_at, read_at[newest_round] if newest_round else None, datetime.now(UTC).date(), listed)
+        return age_line(read_at, datetime.now(UTC).date(), listed)
 
 
 def plan_tables(needed: tuple[str, ...]) -> PlanTables:

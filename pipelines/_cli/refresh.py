@@ -19,10 +19,9 @@ from pipelines.refreshing.flow import (
     Report,
     Runner,
     RunOutcome,
-    known_rounds,
-    last_read,
     listed_rounds,
     refresh,
+    rounds_read,
 )
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
@@ -33,7 +32,7 @@ def refresh_and_report(paths: Sequence[str], rounds: Sequence[str], *, is_live: 
     settings = Settings.from_environment()
     workshop = Workshop(settings)
     today = datetime.now(UTC).date()
-    print(age_line(known_rounds(workshop), last_read(workshop), today, listed_rounds(workshop)), flush=True)
+    print(age_line(rounds_read(workshop), today, listed_rounds(workshop)), flush=True)
     with ExitStack() as stack:
         tell = stack.enter_context(progress())
         stack.enter_context(workshop.refreshing(on_wait=lambda holder: tell(_waiting(holder))))

@@ -7,7 +7,7 @@ round is named after its year (2025: v5.0 and v5.1). Freshness is judged against
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -73,9 +73,15 @@ def newest_known(series: str, today: date, listed: Iterable[str] = ()) -> tuple[
     return due.name, f"{due.month_in_words}, by the calendar of rounds"
 
 
-def age_line(rounds: Iterable[str], read_at: str | None, today: date, listed: Iterable[str] = ()) -> str:
-    """Return the first line of a run: newest round here, newest published as far as known, when it was read."""
-    here = newest(rounds, "training")
+def age_line(read_at: Mapping[str, str | None], today: date, listed: Iterable[str] = ()) -> str:
+    """Return the first line of a run: newest round here, newest published as far as known, when it was read.
+
+    Args:
+        read_at: When the bytes of each round here were read, ISO 8601; null where that is not known.
+        today: Day that the calendar is read on.
+        listed: Rounds that their publisher was seen to list.
+    """
+    here = newest(read_at, "training")
     published, says = newest_known("training", today, listed)
     told = f"newest published as far as is known: {published} ({says})"
     if here is None:
@@ -83,5 +89,6 @@ def age_line(rounds: Iterable[str], read_at: str | None, today: date, listed: It
     behind = (
         "" if newest([here, published], "training") == here else "; what was published since is not in these figures"
     )
-    read = f", read {read_at[:10]}" if read_at else ""
+    moment = read_at[here]
+    read = f", read {moment[:10]}" if moment else ""
     return f"Newest training round here: {here}{read}; {told}{behind}."

@@ -14,7 +14,6 @@ from typing import Literal, Protocol
 import polars as pl
 
 from pipelines.lake.gate import ColumnsError
-from pipelines.publishing.age import newest
 from pipelines.quality.apart import SUITES
 from pipelines.refreshing import answers, rounds
 from pipelines.refreshing.estimates import (
@@ -137,22 +136,16 @@ def refresh(
     return report
 
 
-def known_rounds(workshop: Workshop) -> list[str]:
-    """Return the rounds of the lake and of the snapshot."""
-    return sorted({*workshop.lake.partitions("core.sources"), *workshop.snapshot.rounds()})
+def rounds_read(workshop: Workshop) -> dict[str, str | None]:
+    """Return the rounds of the lake and of the snapshot, and when the bytes of each were read, null where not known."""
+    rounds: dict[str, str | None] = dict.fromkeys(workshop.lake.partitions("core.sources"))
+    of_snapshot = {entry.round: entry.read_at for entry in workshop.snapshot.about().rounds}
+    return rounds | of_snapshot | dict(_rows(workshop, "core.sources").select("round", "retrieved_at").iter_rows())
 
 
 def listed_rounds(workshop: Workshop) -> list[str]:
     """Return the rounds that their publisher listed when it was last asked, those that were not fetched among them."""
     return _rows(workshop, "core.known_rounds")["round"].sort().to_list()
-
-
-def last_read(workshop: Workshop) -> str | None:
-    """Return when the bytes of the newest round that is known were read, None where none is."""
-    times = {entry.round: entry.read_at for entry in workshop.snapshot.about().rounds}
-    times |= dict(_rows(workshop, "core.sources").select("round", "retrieved_at").iter_rows())
-    newest_round = newest(times, "training")
-    return times[newest_round] if newest_round else None
 
 
 def _rows(workshop: Workshop, name: str) -> pl.DataFrame:
@@ -221,6 +214,17 @@ def _wanted(
     return sorted(set(only) or there_are)
 
 
+@dataclass(frozen=True)
+class _Origin:
+    """Where one round can be read from."""
+
+    round: str
+    given: Repository | RoundInput | None
+    """What was named for this refresh, or found by asking."""
+    before: RoundInput | None
+    """What it was read from last."""
+
+
 def _refresh_rounds(
     workshop: Workshop,
     round_names: Sequence[str],
@@ -230,20 +234,20 @@ def _refresh_rounds(
     course: Course,
 ) -> list[Part]:
     """Run the assets of the rounds that are stale and return what came of each round."""
-    before = {name: recall(workshop.lake, name) for name in round_names}
-    parts = {name: _without_work(workshop, name, given.get(name), before[name]) for name in round_names}
+    origins = {name: _Origin(name, given.get(name), recall(workshop.lake, name)) for name in round_names}
+    parts = {name: _without_work(workshop, origin) for name, origin in origins.items()}
     stale = [name for name in round_names if parts[name] is None]
     if not stale:
         return [part for part in parts.values() if part is not None]
     for name in stale:
-        course.expect(name, _seconds(workshop, name, given.get(name), before[name]))
+        course.expect(name, _seconds(workshop, origins[name]))
     course.expect(ANSWERS, ANSWERS_SECONDS)
 
     def begun() -> Iterator[str]:
         for name in stale:
             SUITES.start()
             course.begin(name)
-            tell(f"{name}: reading {_place(workshop, name, given.get(name), before[name])}")
+            tell(f"{name}: reading {_place(workshop, origins[name])}")
             if name in given:
                 remember(workshop.lake, _input(given[name]))
             yield name
@@ -256,19 +260,17 @@ def _refresh_rounds(
                 parts[name] = Part(name, "refreshed")
                 continue
             if name in given:
-                _put_back(workshop, name, before[name])
+                _put_back(workshop, origins[name])
             parts[name] = Part(name, "failed", outcome.reason, is_source=outcome.is_source)
     return [part for part in parts.values() if part is not None]
 
 
-def _without_work(
-    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
-) -> Part | None:
+def _without_work(workshop: Workshop, origin: _Origin) -> Part | None:
     """Return what comes of a round that is fresh or whose input cannot be read, None for one to work on."""
     try:
-        return Part(round_name, "unchanged") if _is_fresh(workshop, round_name, given, before) else None
+        return Part(origin.round, "unchanged") if _is_fresh(workshop, origin) else None
     except SourceError as error:
-        return Part(round_name, "failed", str(error), is_source=True)
+        return Part(origin.round, "failed", str(error), is_source=True)
 
 
 def _input(given: Repository | RoundInput) -> RoundInput:
@@ -277,45 +279,43 @@ def _input(given: Repository | RoundInput) -> RoundInput:
     return RoundInput(round=given.round, path=str(Path(given.place).resolve()))
 
 
-def _is_fresh(
-    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
-) -> bool:
+def _is_fresh(workshop: Workshop, origin: _Origin) -> bool:
+    given, before = origin.given, origin.before
     if given is None and before is not None and before.is_here:
         given = open_repository(before.place, workshop.settings.limits)
     if isinstance(given, RoundInput):
         is_taken_in = rounds.holds(workshop.lake, given)
     else:
         is_taken_in = given is None or rounds.is_taken_in(workshop.lake, given)
-    return is_taken_in and rounds.is_read(workshop, round_name)
+    return is_taken_in and rounds.is_read(workshop, origin.round)
 
 
-def _place(
-    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
-) -> str:
+def _place(workshop: Workshop, origin: _Origin) -> str:
+    given, before = origin.given, origin.before
     if isinstance(given, RoundInput):
         return f"{given.repository} at {given.commit[:12]}"
     if given is not None:
         return given.place
     if before is not None and before.is_here:
         return before.path
-    return "the lake's own files" if rounds.has_bytes(workshop.lake, round_name) else "the embedded snapshot"
+    return "the lake's own files" if rounds.has_bytes(workshop.lake, origin.round) else "the embedded snapshot"
 
 
-def _seconds(
-    workshop: Workshop, round_name: str, given: Repository | RoundInput | None, before: RoundInput | None
-) -> float:
+def _seconds(workshop: Workshop, origin: _Origin) -> float:
     """Return about how long reading a round takes, by where it is read from."""
+    given, before = origin.given, origin.before
     if isinstance(given, RoundInput):
         return HOST_SECONDS
     is_read = given is not None or (before is not None and before.is_here)
-    return ARCHIVE_SECONDS if is_read or rounds.has_bytes(workshop.lake, round_name) else SNAPSHOT_SECONDS
+    return ARCHIVE_SECONDS if is_read or rounds.has_bytes(workshop.lake, origin.round) else SNAPSHOT_SECONDS
 
 
-def _put_back(workshop: Workshop, round_name: str, before: RoundInput | None) -> None:
-    if before is None:
-        forget(workshop.lake, round_name)
+def _put_back(workshop: Workshop, origin: _Origin) -> None:
+    """Remember again what a round was read from before, where reading what was given failed."""
+    if origin.before is None:
+        forget(workshop.lake, origin.round)
     else:
-        remember(workshop.lake, before)
+        remember(workshop.lake, origin.before)
 
 
 def _refresh_answers(workshop: Workshop, runner: Runner, tell: Tell, course: Course) -> Part:

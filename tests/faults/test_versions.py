@@ -13,7 +13,7 @@ import pytest
 from pipelines.lake.gate import ColumnsError
 from pipelines.lake.tables import Lake
 from pipelines.publishing.snapshot import write_snapshot
-from pipelines.refreshing.flow import known_rounds, last_read, listed_rounds
+from pipelines.refreshing.flow import listed_rounds, rounds_read
 from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import TABLES
 from pipelines.settings import Settings
@@ -74,9 +74,9 @@ def test_the_age_of_an_older_lake_is_told_from_what_can_be_read(worlds: Worlds, 
     data = worlds.copy_of_first(tmp_path / "data")
     workshop = Workshop(Settings.from_environment({"RACKRECON_DATA": str(data)}))
     workshop.snapshot = Snapshot(data / "no-snapshot")
-    assert last_read(workshop) == "2026-01-02T03:04:05+00:00"
+    assert rounds_read(workshop) == {"training-v5.0": "2026-01-02T03:04:05+00:00"}
     of_older_program(data, "core.sources", "licence")
-    assert (known_rounds(workshop), last_read(workshop), listed_rounds(workshop)) == (["training-v5.0"], None, [])
+    assert (rounds_read(workshop), listed_rounds(workshop)) == ({"training-v5.0": None}, [])
 
 
 @pytest.mark.parametrize("name", ["raw.files", "core.runs", "mart.results"])

@@ -13,7 +13,7 @@ import vl_convert
 
 from pipelines import __version__
 from pipelines.lake.tables import Lake
-from pipelines.publishing.age import age_line, newest
+from pipelines.publishing.age import age_line
 from pipelines.publishing.notice import TRADEMARK
 from pipelines.publishing.report import front
 from pipelines.publishing.report.glossary import TERMS_OF_COLUMNS, terms
@@ -78,11 +78,12 @@ def _filled(page: Page, tables: Tables) -> tuple[Content, str]:
 def _shared(tables: Tables, today: date) -> dict[str, Any]:
     sources = tables.need("core.sources")
     rounds = sources["round"].to_list()
-    read = dict(sources.select("round", "retrieved_at").iter_rows())
+    read_at = dict(sources.select("round", "retrieved_at").iter_rows())
+    listed = tables.want("core.known_rounds")
     return {
         "pages": PAGES,
         "groups": list(dict.fromkeys(page.group for page in PAGES)),
-        "age": age_line(rounds, read.get(newest(rounds, "training") or ""), today),
+        "age": age_line(read_at, today, () if listed is None else listed["round"]),
         "today": today.isoformat(),
         "version": __version__,
         "rounds": rounds,

@@ -245,7 +245,7 @@ def test_the_newest_round_is_known_even_where_it_cannot_be_fetched(
     report = live()
     assert states(report)["training-v9.1"] == "failed"
     assert workshop.lake.partitions("core.runs") == [OLD, NEW]
-    line = age_line([OLD, NEW], None, MOMENT.date(), listed_rounds(workshop))
+    line = age_line(dict.fromkeys((OLD, NEW)), MOMENT.date(), listed_rounds(workshop))
     assert "newest published as far as is known: training-v9.1 (listed by its publisher)" in line
     assert "not in these figures" in line
 

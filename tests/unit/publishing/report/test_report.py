@@ -175,6 +175,13 @@ def test_the_first_page_answers_first_and_counts_then(folder: Path) -> None:
     assert (folder / "index.html").stat().st_size < 100_000
 
 
+def test_the_first_page_knows_a_round_that_its_publisher_lists(lake: Lake, tmp_path: Path) -> None:
+    listed = {"round": "training-v99.0", "repository": "acme/results", "default_branch": "main"}
+    put(lake, "core.known_rounds", listed | {"commit": None, "first_listed_at": "2026-08-01T10:00:00+00:00"})
+    folder = write_report(lake, tmp_path / "report", TODAY).first_page.parent
+    assert "training-v99.0 (listed by its publisher)" in words_of(page(folder, "index"), ".age")
+
+
 def test_the_first_page_tells_the_newest_round_in_a_sentence_and_links_its_results(folder: Path) -> None:
     tree = page(folder, "index")
     told = words_of(tree, "section .answer")
