@@ -104,8 +104,8 @@ def _subject(named: NamedResult) -> _Subject:
 
 def _standing_for(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the kept run of middle time, else the counted one, else the first."""
-    for states in (("kept",), ("counted",)):
-        chosen = sorted((run for run in runs if run["state"] in states), key=lambda run: run["raw_minutes"])
+    for state in ("kept", "counted"):
+        chosen = sorted((run for run in runs if run["state"] == state), key=lambda run: run["raw_minutes"])
         if chosen:
             return chosen[len(chosen) // 2]
     return runs[0]
@@ -173,11 +173,9 @@ def _write_plot(path: Path, a: _Subject, b: _Subject) -> None:
     from pipelines.publishing.run_curves import NothingToPlotError, curves_page
 
     subjects = {"A": a, "B": b}
-    steps = pl.concat(
-        [_step_curve(subject).select(pl.lit(key).alias("run"), pl.all()) for key, subject in subjects.items()]
-    )
-    evals = pl.concat(
-        [_eval_curve(subject).select(pl.lit(key).alias("run"), pl.all()) for key, subject in subjects.items()]
+    steps, evals = (
+        pl.concat([curve(subject).select(pl.lit(key).alias("run"), pl.all()) for key, subject in subjects.items()])
+        for curve in (_step_curve, _eval_curve)
     )
     names = {key: subject.side.name for key, subject in subjects.items()}
     try:

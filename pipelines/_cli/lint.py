@@ -11,7 +11,7 @@ from pipelines._cli.rows import Format, visible, write_rows
 with without_sqlalchemy():
     import polars as pl
 
-    from pipelines._cli.loose_files import Group, find, groups, passed_over, read_tables, ruleset_for
+    from pipelines._cli.loose_files import Group, find, groups, read_tables, ruleset_for, say_what_is_passed_over
     from pipelines.parsing.description_fields import description_fields
     from pipelines.parsing.launch_configs import parse_launches
     from pipelines.parsing.log_keys import read_log_keys
@@ -30,8 +30,7 @@ def lint_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
     tree = find(paths, with_launches=True)
     if not any(tree.of_kind("result_log", "system_description")):
         raise UsageError(f"no result log and no system description in {', '.join(paths)}")
-    for path in passed_over(paths, tree):
-        say(f"{path}: passed over, no result log: it holds no whole :::MLLOG event")
+    say_what_is_passed_over(paths, tree)
     facts = read_registry(registry_files()).facts
     found = pl.concat([lint(part, load_rules(), facts).pipe(_shown, files) for part, files in _parts(tree, ruleset)])
     if form is Format.table:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pipelines._cli.messages import UsageError
+from pipelines._cli.messages import UsageError, say
 from pipelines.parsing.layout import classify
 from pipelines.parsing.log_keys import Value
 from pipelines.parsing.power_logs import parse_power_logs
@@ -78,10 +78,12 @@ def find(paths: Sequence[str], *, with_launches: bool = False) -> LooseTree:
     return find_files(places, Settings.from_environment().limits, with_launches=with_launches)
 
 
-def passed_over(paths: Sequence[str], tree: LooseTree) -> list[str]:
-    """Return the files that were named and are no log and no description."""
+def say_what_is_passed_over(paths: Sequence[str], tree: LooseTree) -> None:
+    """Say which files were named and are no log and no description."""
     read = {Path(file.shown).resolve() for file in tree.files}
-    return [path for path in paths if Path(path).is_file() and Path(path).resolve() not in read]
+    for path in paths:
+        if Path(path).is_file() and Path(path).resolve() not in read:
+            say(f"{path}: passed over, no result log: it holds no whole :::MLLOG event")
 
 
 def groups(files: Iterable[LooseFile], asked: str | None, rules: Rules) -> list[Group]:

@@ -12,7 +12,7 @@ from pipelines._cli.rows import Format, visible, write_rows
 with without_sqlalchemy():
     import polars as pl
 
-    from pipelines._cli.loose_files import Group, find, groups, passed_over, read_tables
+    from pipelines._cli.loose_files import Group, find, groups, read_tables, say_what_is_passed_over
     from pipelines.publishing.wording import counted_part
     from pipelines.scoring.loose import score_loose
     from pipelines.scoring.rules import load_rules
@@ -35,8 +35,7 @@ def score_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
         raise UsageError(
             f"no result log in {', '.join(paths)}: a log is named result_*.txt, or holds a whole :::MLLOG event"
         )
-    for path in passed_over(paths, tree):
-        say(f"{path}: passed over, no result log: it holds no whole :::MLLOG event")
+    say_what_is_passed_over(paths, tree)
     scores = pl.concat([_scored(group) for group in found])
     if form is Format.table:
         for row in scores.iter_rows(named=True):

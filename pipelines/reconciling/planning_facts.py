@@ -22,7 +22,7 @@ NEEDED_TABLES = (
     "mart.platforms",
     "mart.resolved_facts",
 )
-"""Tables that `Facts.of` takes."""
+"""Tables that `Facts.of` takes, and `modelled.modelling_tables` too."""
 
 
 @dataclass(frozen=True, kw_only=True)

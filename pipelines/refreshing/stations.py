@@ -18,6 +18,7 @@ from pipelines.reconciling.gathering import gather_findings
 from pipelines.reconciling.modelled import MODELLED, modelling_tables
 from pipelines.reconciling.name_counts import audit_names
 from pipelines.reconciling.naming import list_names
+from pipelines.reconciling.planning_facts import NEEDED_TABLES
 from pipelines.reconciling.racks import audit_racks
 from pipelines.reconciling.sheets import sheet_remarks
 from pipelines.refreshing.answers import Answers, Frames, Station
@@ -264,16 +265,7 @@ STATIONS: tuple[Station, ...] = (
     Station("audit_racks", ("core.systems", "core.launches"), ("mart.rack_audit",), _RECONCILING, _audit),
     Station(
         "model_runs",
-        (
-            "mart.results",
-            "core.runs",
-            "mart.runs",
-            "core.launches",
-            "core.systems",
-            "mart.accelerators",
-            "mart.platforms",
-            "mart.resolved_facts",
-        ),
+        NEEDED_TABLES,
         MODELLED,
         _RECONCILING,
         _model,
