@@ -14,7 +14,8 @@ from pipelines.settings import Settings
 _DATA_DOCS = "data-docs"
 """Folder of the pages, in the data folder."""
 
-_SHOWN = ["table", "name", "severity", "status", "failed_count", "checked_count", "explanation"]
+_SHOWN = ["status", "severity", "table", "name", "explanation"]
+"""What people are shown; the explanation has the counts. More would not fit beside each other on a terminal."""
 
 
 def show_checks(form: Format, *, with_data_docs: bool = False) -> int:
