@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataframely as dy
 
-from pipelines.schemas.columns import count, flag, key, key_count, number, text
+from pipelines.schemas.columns import ROUND, SUBMITTER_FOLDER, SYSTEM, count, flag, key, key_count, number, text
 
 NAME_UNITS = ("accelerators", "accelerators_per_node", "nodes", "machines", "grid", "tpu_units")
 NAME_VERDICTS = (
@@ -39,10 +39,6 @@ COMPARABILITY_VERDICTS = (
 NAME_KINDS = ("submitter", "benchmark", "accelerator")
 NAME_BASES = ("listed", "joint", "as_written", "unknown")
 
-_ROUND = "Round as a readable name, such as training-v5.0"
-_FOLDER = "Submitter's folder in the repository"
-_SYSTEM = "System folder"
-
 
 class NameCounts(dy.Schema):
     """A count that a system's name states, held against its nodes and accelerators; one row per count in a name.
@@ -51,9 +47,9 @@ class NameCounts(dy.Schema):
     by the figure that it equals; rack counts are in `mart.rack_audit`.
     """
 
-    round = key(_ROUND)
-    submitter_folder = key(_FOLDER)
-    system = key(_SYSTEM)
+    round = key(ROUND)
+    submitter_folder = key(SUBMITTER_FOLDER)
+    system = key(SYSTEM)
     stated_in = key("Where the name stands: folder or system_name")
     position = key_count("Order in that name, from 0")
     name = text("The name", nullable=False)
@@ -71,9 +67,9 @@ class NameCounts(dy.Schema):
 class DescriptionAudit(dy.Schema):
     """Memory and links as a description states them, held against the facts on its part; one row per system."""
 
-    round = key(_ROUND)
-    submitter_folder = key(_FOLDER)
-    system = key(_SYSTEM)
+    round = key(ROUND)
+    submitter_folder = key(SUBMITTER_FOLDER)
+    system = key(SYSTEM)
     system_name = text("Name as written")
     accelerator = text("Canonical part, null where the description names none or several")
     accelerator_memory_text = text("Accelerator memory as written")

@@ -9,6 +9,12 @@ from typing import Any
 
 import dataframely as dy
 
+ROUND = "Round as a readable name, such as training-v5.0"
+SUBMITTER_FOLDER = "Submitter's folder in the repository; not always the submitter's name"
+SYSTEM = "System folder: the name of its description file without .json"
+RESULT = "Result by its readable name: round/submitter folder/system/benchmark, and /weak for a weak result"
+"""What columns that many tables have say of themselves."""
+
 
 def key(description: str) -> dy.String:
     """Return a text column that is part of the primary key."""

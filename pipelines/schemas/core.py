@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import dataframely as dy
 
-from pipelines.schemas.columns import count, key, key_count, number, text
+from pipelines.schemas.columns import ROUND, SUBMITTER_FOLDER, SYSTEM, count, key, key_count, number, text
 
 SCALING_MODES = ("strong", "weak")
 SEVERITIES = ("error", "warning", "info")
 
-_ROUND = "Round as a readable name, such as training-v5.0"
-_FOLDER = "Submitter's folder in the repository; not always the submitter's name"
-_SYSTEM = "System folder: the name of its description file without .json"
 _PATH = "Path of the file inside the results repository"
 _SHA = "SHA-256 of that file, in hexadecimal"
 
@@ -22,7 +19,7 @@ _SHA = "SHA-256 of that file, in hexadecimal"
 class Sources(dy.Schema):
     """Where a round's files came from; one row per round in the lake."""
 
-    round = key(_ROUND)
+    round = key(ROUND)
     source = text("Repository that the round was published in", nullable=False)
     commit = text("Commit that was read, or `folder-` or `archive-` and a digest where none is named", nullable=False)
     retrieved_at = text("When the bytes were read, ISO 8601 in UTC", nullable=False)
@@ -38,7 +35,7 @@ class KnownRounds(dy.Schema):
     Empty until a live refresh has asked for them.
     """
 
-    round = key(_ROUND)
+    round = key(ROUND)
     repository = text("Repository that the round is published in", nullable=False)
     default_branch = text("Branch that counts", nullable=False)
     commit = text("Commit that the branch stood at when last asked; null where that could not be told")
@@ -51,9 +48,9 @@ class Systems(dy.Schema):
     Each text stands beside what was parsed from it; a parsed column is null where the text could not be read.
     """
 
-    round = key(_ROUND)
-    submitter_folder = key(_FOLDER)
-    system = key(_SYSTEM)
+    round = key(ROUND)
+    submitter_folder = key(SUBMITTER_FOLDER)
+    system = key(SYSTEM)
     submitter = text("Submitter as written in the description")
     submitter_canonical = text("Submitter under its one name over all rounds; joint ones with ` + ` between")
     division = text("Division as published, in lower case: closed or open")
@@ -113,13 +110,13 @@ class Runs(dy.Schema):
     Counts of lines and events say how the log stands, whether it counts is decided in `mart.runs`.
     """
 
-    round = key(_ROUND)
+    round = key(ROUND)
     source_path = key(_PATH)
     source_sha256 = text(_SHA, nullable=False)
     run_id = text("Readable name: result_id, a slash, the file name without .txt", nullable=False)
     result_id = text("Result that the file belongs to", nullable=False)
-    submitter_folder = text(_FOLDER, nullable=False)
-    system = text(_SYSTEM, nullable=False)
+    submitter_folder = text(SUBMITTER_FOLDER, nullable=False)
+    system = text(SYSTEM, nullable=False)
     benchmark = text("Benchmark folder", nullable=False)
     scaling_mode = text("strong or weak", nullable=False, one_of=SCALING_MODES)
     size_bytes = count("Length of the file", unit="bytes", nullable=False)
@@ -187,7 +184,7 @@ class Runs(dy.Schema):
 class Evals(dy.Schema):
     """One evaluation of a run; one row per result file and sequence."""
 
-    round = key(_ROUND)
+    round = key(ROUND)
     source_path = key(_PATH)
     sequence = key_count("Order in the log, from 0")
     source_sha256 = text(_SHA, nullable=False)
@@ -207,7 +204,7 @@ class Evals(dy.Schema):
 class Steps(dy.Schema):
     """One logged training statistic of a run; one row per result file and sequence."""
 
-    round = key(_ROUND)
+    round = key(ROUND)
     source_path = key(_PATH)
     sequence = key_count("Order in the log, from 0")
     source_sha256 = text(_SHA, nullable=False)
@@ -229,9 +226,9 @@ class Launches(dy.Schema):
     Each value stands beside the file that it was read from; `log` means that the result log states it.
     """
 
-    round = key(_ROUND)
-    submitter_folder = key(_FOLDER)
-    system = key(_SYSTEM)
+    round = key(ROUND)
+    submitter_folder = key(SUBMITTER_FOLDER)
+    system = key(SYSTEM)
     benchmark = key("Benchmark folder")
     result_id = text("Result that was launched so", nullable=False)
     config_path = text("Launch configuration that was chosen; null where none is usable")
@@ -273,7 +270,7 @@ class Launches(dy.Schema):
 class ScalingFactors(dy.Schema):
     """A published convergence factor (scaling.json); one row per benchmark folder that has the file."""
 
-    round = key(_ROUND)
+    round = key(ROUND)
     result_id = key("Result that the factor applies to")
     rcp_factor = number("scaling_factor as published", minimum=0)
     source_path = text(_PATH, nullable=False)
@@ -286,7 +283,7 @@ class PowerReadings(dy.Schema):
     `integral_joules` is the sum of reading times interval, before conversion efficiency and the run's share.
     """
 
-    round = key(_ROUND)
+    round = key(ROUND)
     source_path = key(_PATH)
     source_sha256 = text(_SHA, nullable=False)
     result_id = text("Result that the measurement belongs to", nullable=False)
@@ -304,7 +301,7 @@ class PowerReadings(dy.Schema):
 class ParseFindings(dy.Schema):
     """Something a parser could not read or did not expect; one row per finding."""
 
-    round = key(_ROUND)
+    round = key(ROUND)
     source_path = key(_PATH)
     kind = key("What was found, as a dotted slug such as log.broken_line")
     place = key("Line, field or key inside the file; empty for the whole file")

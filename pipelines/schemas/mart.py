@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataframely as dy
 
-from pipelines.schemas.columns import count, flag, key, number, text
+from pipelines.schemas.columns import RESULT, ROUND, SUBMITTER_FOLDER, SYSTEM, count, flag, key, number, text
 from pipelines.schemas.core import SCALING_MODES, SEVERITIES
 
 RCP_FACTOR_SOURCES = ("file", "recomputed", "not_needed", "none")
@@ -30,20 +30,15 @@ CLAIM_VERDICTS = (
     "not_a_claim",
 )
 
-_ROUND = "Round as a readable name, such as training-v5.0"
-_RESULT = "Readable name: round/submitter folder/system/benchmark, and /weak for a weak result"
-_FOLDER = "Submitter's folder in the repository"
-_SYSTEM = "System folder"
-
 
 class Runs(dy.Schema):
     """A result log judged by its round's rule: counted or not, and why; one row per result file."""
 
-    round = key(_ROUND)
+    round = key(ROUND)
     source_path = key("Path of the result file inside the repository")
     source_sha256 = text("SHA-256 of the result file", nullable=False)
     run_id = text("Readable name of the run", nullable=False)
-    result_id = text(_RESULT, nullable=False)
+    result_id = text(RESULT, nullable=False)
     raw_minutes = number("First run_stop minus first run_start; null where one is missing", unit="minutes")
     init_minutes = number("init_stop minus the earliest init_start", unit="minutes")
     is_counted = flag("Whether the official rule counts the run; null where no rule is known")
@@ -67,11 +62,11 @@ class Runs(dy.Schema):
 class Results(dy.Schema):
     """A score by the official rule; one row per round, submitter folder, system, benchmark and scaling mode."""
 
-    result_id = key(_RESULT)
-    round = text(_ROUND, nullable=False)
-    submitter_folder = text(_FOLDER, nullable=False)
+    result_id = key(RESULT)
+    round = text(ROUND, nullable=False)
+    submitter_folder = text(SUBMITTER_FOLDER, nullable=False)
     submitter = text("Submitter as written in the system description")
-    system = text(_SYSTEM, nullable=False)
+    system = text(SYSTEM, nullable=False)
     system_name = text("Name as written in the system description")
     division = text("closed or open")
     availability = text("Availability category")
@@ -135,9 +130,9 @@ class Results(dy.Schema):
 class RackAudit(dy.Schema):
     """Does the accelerator count fit the racks? One row per rack-scale (NVL72-class) system."""
 
-    round = key(_ROUND)
-    submitter_folder = key(_FOLDER)
-    system = key(_SYSTEM)
+    round = key(ROUND)
+    submitter_folder = key(SUBMITTER_FOLDER)
+    system = key(SYSTEM)
     system_name = text("Name as written")
     rack_product = text("Rack-scale product", nullable=False)
     accelerator_count = count("Accelerators of the system", unit="accelerators")
@@ -206,8 +201,8 @@ class ReconciledRuns(dy.Schema):
     model has been validated.
     """
 
-    result_id = key(_RESULT)
-    round = text(_ROUND, nullable=False)
+    result_id = key(RESULT)
+    round = text(ROUND, nullable=False)
     benchmark = text("Benchmark", nullable=False)
     submitter = text("Submitter as written")
     system_name = text("System as written")

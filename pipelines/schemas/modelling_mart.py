@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import dataframely as dy
 
-from pipelines.schemas.columns import count, flag, key, number, text
+from pipelines.schemas.columns import RESULT, count, flag, key, number, text
 
 LOSSES = ("bubble", "fixed", "beyond_model", "evaluation", "remainder", "other_runs", "rcp")
 EQUIVALENT_BASES = ("family", "physical_prior")
 RACK_BASES = ("rack_product", "part", "assumption")
 POWER_BASES = ("rack", "node", "part")
 FITS_WITH = ("selective_recompute", "full_recompute", "nothing")
-
-_RESULT = "Result: round/submitter folder/system/benchmark"
 
 
 class Transfers(dy.Schema):
@@ -55,7 +53,7 @@ class TimeBreakdown(dy.Schema):
     the steps are ideal + bubble + fixed + beyond_model. Null where a log or a fit does not tell.
     """
 
-    result_id = key(_RESULT)
+    result_id = key(RESULT)
     benchmark = text("Benchmark", nullable=False)
     accelerator = text("Part")
     accelerator_count = count("Accelerators of the system", unit="accelerators")
@@ -154,7 +152,7 @@ class Memory(dy.Schema):
     of mixtures of experts are counted as those of a dense block.
     """
 
-    result_id = key(_RESULT)
+    result_id = key(RESULT)
     benchmark = text("Benchmark", nullable=False)
     accelerator = text("Part")
     precision = text("Precision")
@@ -230,7 +228,7 @@ class Power(dy.Schema):
     platform.
     """
 
-    result_id = key("Result: round/submitter folder/system/benchmark")
+    result_id = key(RESULT)
     accelerator = text("Part")
     accelerator_count = count("Accelerators of the system", unit="accelerators")
     racks = count("Racks as stated, else the fewest that hold them; null for nodes and part racks", unit="racks")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataframely as dy
 
-from pipelines.schemas.columns import count, flag, key, key_count, number, text
+from pipelines.schemas.columns import RESULT, ROUND, SUBMITTER_FOLDER, SYSTEM, count, flag, key, key_count, number, text
 from pipelines.schemas.mart import NIC_VERDICTS
 
 TIERS = ("scale_up", "scale_out")
@@ -18,8 +18,6 @@ FABRIC_KINDS = ("published", "system")
 FABRIC_VERDICTS = ("agrees", "differs", "contradicts_itself")
 RULE_VERDICTS = ("holds", "pipeline_inside", "one_domain", "broken")
 
-_RESULT = "Result: round/submitter folder/system/benchmark"
-
 
 class Bandwidth(dy.Schema):
     """Bytes of a language-model result's step by parallel dimension and tier, and the network that hides them.
@@ -29,7 +27,7 @@ class Bandwidth(dy.Schema):
     `mart.natural_experiments` lists the pairs of runs that they can be held against.
     """
 
-    result_id = key(_RESULT)
+    result_id = key(RESULT)
     benchmark = text("Benchmark", nullable=False)
     accelerator = text("Part")
     accelerator_count = count("Accelerators of the system", unit="accelerators")
@@ -74,7 +72,7 @@ class NaturalExperiments(dy.Schema):
     """
 
     place = key_count("Place in the list, from 1: contradicting ones first, the largest gap first")
-    result_id = text(_RESULT, nullable=False)
+    result_id = text(RESULT, nullable=False)
     benchmark = text("Benchmark", nullable=False)
     accelerator = text("Part", nullable=False)
     precision = text("Precision", nullable=False)
@@ -103,9 +101,9 @@ class Connectivity(dy.Schema):
     parallelism.
     """
 
-    round = key("Round")
-    submitter_folder = key("Submitter's folder in the repository")
-    system = key("System folder")
+    round = key(ROUND)
+    submitter_folder = key(SUBMITTER_FOLDER)
+    system = key(SYSTEM)
     accelerator = text("Part")
     accelerator_count = count("Accelerators of the system", unit="accelerators")
     domain_accelerators = count("Accelerators in one scale-up domain", unit="accelerators")
