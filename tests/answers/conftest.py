@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pipelines.lake.locks import exclusive_lock
-
-COMMAND = [sys.executable, "-c", "from pipelines.cli import main; main()"]
+from tests.command import COMMAND
+from tests.command import rackrecon as run_command
 
 
 @pytest.fixture(scope="session")
@@ -36,14 +35,6 @@ def rackrecon(filled: Path) -> Run:
     """Give the command as a process on that folder."""
 
     def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            env={**os.environ, "RACKRECON_DATA": str(filled), "COLUMNS": "100", **environment},
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=200,
-        )
+        return run_command(*arguments, cwd=cwd, **{"RACKRECON_DATA": str(filled), "COLUMNS": "100", **environment})
 
     return run

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -19,11 +18,11 @@ from playwright.sync_api import Browser, Page, expect
 from pipelines.refreshing.round_inputs import RoundInput, remember
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
+from tests.command import COMMAND
 from tests.integration.conftest import published_files, write_tarball
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(600)]
 
-COMMAND = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 SECONDS = 180
 SMALL, REAL = "training-v5.0", "training-v5.1"
 """A round that is read from a small tarball, and one of the embedded snapshot."""

@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 from pipelines.lake.queries import query
 from pipelines.lake.tables import Lake
 from pipelines.schemas import TABLES
+from tests.command import COMMAND
 
 KILLS = 3
 SUBMITTERS = ("Lambda", "tinycorp")
@@ -42,7 +42,7 @@ def repositories(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list
 
 def start_refresh(data: Path, repository: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from pipelines.cli import main; main()", "refresh", "--from", str(repository)],
+        [*COMMAND, "refresh", "--from", str(repository)],
         env={**os.environ, "RACKRECON_DATA": str(data)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

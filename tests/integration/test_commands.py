@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable
@@ -16,19 +15,7 @@ import pytest
 
 from pipelines.lake.locks import exclusive_lock
 from pipelines.settings import Settings
-
-COMMAND = [sys.executable, "-c", "from pipelines.cli import main; main()"]
-
-
-def rackrecon(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
+from tests.command import COMMAND, rackrecon
 
 
 def test_a_source_that_cannot_be_read_ends_with_3_and_its_reason(settings: Settings, tmp_path: Path) -> None:

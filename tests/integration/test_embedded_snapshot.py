@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +13,7 @@ import pytest
 from pipelines.lake.queries import query
 from pipelines.schemas import table
 from pipelines.snapshot import FOLDER, Snapshot, table_names
+from tests.command import rackrecon as run_command
 
 REGENERATE = "write it again: rackrecon refresh --from ARCHIVE..., then rackrecon snapshot"
 WORKED_EXAMPLE = "training-v5.0/IBM+CoreWeave+NVIDIA/carina_ngpu2496_ngc25.04_nemo/llama31_405b"
@@ -50,14 +49,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rackrecon(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from pipelines.cli import main; main()", *arguments],
-        env={**os.environ, "RACKRECON_DATA": str(data)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
+    return run_command(*arguments, RACKRECON_DATA=str(data))
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,7 @@ from pipelines.refreshing.workshop import Workshop
 from pipelines.schemas import TABLES
 from pipelines.settings import Settings
 from pipelines.snapshot import Snapshot
+from tests.command import COMMAND, rackrecon
 from tests.conftest import S3Server, start_s3_server
 
 pytestmark = pytest.mark.server
@@ -41,7 +42,6 @@ SECRETS = ("AKIALAKEWRITER000000", "never-to-be-shown-anywhere", "session-token-
 Tarball = Callable[..., Path]
 ROUND = "training-v5.0"
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-COMMAND = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 
 
 def refreshed(settings: Settings, *paths: Path) -> tuple[Workshop, Report]:
@@ -280,17 +280,6 @@ def test_two_writers_of_one_partition_never_mix_and_may_be_killed(s3_lake: str) 
             odd.wait()
             cut_leases_short(bucket, odd.pid)
         check_whole(lake)
-
-
-def rackrecon(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
 
 
 @pytest.fixture(scope="module")

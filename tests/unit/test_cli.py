@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,19 +15,13 @@ from typer.main import get_command
 from pipelines import __version__
 from pipelines._cli.messages import Exit, UsageError, guarded
 from pipelines.cli import app
+from tests.command import rackrecon as run_command
 
 COMMANDS = {"refresh", "query", "check", "explain", "snapshot", "ui"}
 
 
 def rackrecon(*arguments: str, data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from pipelines.cli import main; main()", *arguments],
-        env={**os.environ, "RACKRECON_DATA": str(data), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return run_command(*arguments, RACKRECON_DATA=str(data), **environment)
 
 
 def commands() -> Mapping[str, typer.core.TyperCommand]:

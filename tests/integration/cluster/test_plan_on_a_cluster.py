@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
+from tests.command import rackrecon
 from tests.integration.cluster.conftest import DaskCluster
 
 pytestmark = pytest.mark.server
@@ -16,13 +13,7 @@ ASKED = ["--platform", "gb200-nvl72", "--workload", "llama31_405b", "--precision
 
 
 def plan(**environment: str) -> str:
-    ended = subprocess.run(
-        [sys.executable, "-c", "from pipelines.cli import main; main()", "plan", *ASKED, "--format", "json"],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = rackrecon("plan", *ASKED, "--format", "json", **environment)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

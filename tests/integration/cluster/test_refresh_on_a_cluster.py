@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +25,7 @@ from pipelines.refreshing.flow import RunOutcome
 from pipelines.refreshing.round_inputs import RoundInput, remember
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
+from tests.command import rackrecon
 from tests.integration.cluster.conftest import DaskCluster
 
 pytestmark = pytest.mark.server
@@ -138,13 +136,7 @@ def test_a_cluster_that_loses_every_worker_ends_the_refresh(
         assert f"not read: {name}; answers and warehouse are as they were" in str(error.value)
     assert not workshop.lake.storage.list("cluster"), "the permit is withdrawn"
     dask_cluster.start_worker("next")
-    ended = subprocess.run(
-        [sys.executable, "-c", "from pipelines.cli import main; main()", "refresh", "--round", name],
-        env={**os.environ, "RACKRECON_CLUSTER": dask_cluster.address},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = rackrecon("refresh", "--round", name, RACKRECON_CLUSTER=dask_cluster.address)
     assert (ended.returncode, f"{name}: refreshed" in ended.stderr) == (0, True), ended.stderr
     assert workshop.lake.read("core.runs").height == 3
     assert workshop.lake.read("mart.results").height == 1

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-COMMAND = [sys.executable, "-c", "from pipelines.cli import main; main()"]
+from tests.command import rackrecon
 
 
 def ask(*arguments: str, **variables: str) -> str:
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = rackrecon(*arguments, **variables)
     assert done.stderr == ""
     return done.stdout
 
