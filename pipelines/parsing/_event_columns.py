@@ -6,11 +6,12 @@ Holding events as columns belongs here; which events a table wants, and what the
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from pipelines.parsing._log_json import LINES_A_LOG, Event, Metadata
@@ -18,7 +19,7 @@ from pipelines.parsing._log_lines import Floats, Offsets
 from pipelines.parsing._log_shapes import KnownRows, RowKind
 
 _ROWS_HELD_AS_TUPLES = 4_096
-
+_PARTS_JOINED = 8
 
 MARK_ROWS = RowKind(
     keys=("eval_start", "eval_stop", "block_start", "block_stop", "init_start"),
@@ -28,112 +29,121 @@ MARK_ROWS = RowKind(
 """Events of which no more is read than when they came and, of some, how many samples were consumed by then."""
 
 
-class MarkColumns:
-    """Marks with one key in many logs: when they came, and the samples consumed by then."""
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Marks with one key in many logs, in order."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key
-        self._places: list[Offsets] = [np.empty(0, np.int64)]
-        self._time_ms: list[Offsets] = [np.empty(0, np.int64)]
-        self._samples_count: list[Floats] = [np.empty(0, np.float64)]
+    places: Offsets
+    """Log times `LINES_A_LOG` plus line."""
+    time_ms: Offsets
+    samples_count: Floats
+    """Samples consumed by then, NaN where not named."""
 
-    def add(self, known: KnownRows, events: Mapping[str, Sequence[Event]]) -> None:
-        """Gather marks with the key, known and decoded ones."""
-        chosen = (known.keys == MARK_ROWS.keys.index(self._key)).nonzero()[0]
-        samples = known.numbers.get("samples_count")
-        self._places.append(known.places[chosen])
-        self._time_ms.append(known.time_ms[chosen])
-        self._samples_count.append(np.full(len(chosen), math.nan) if samples is None else samples[chosen])
-        found = events.get(self._key)
-        if found:
-            self._places.append(places_of(found))
-            self._time_ms.append(np.array([event.time_ms for event in found], np.int64))
-            counts = [event.metadata.samples_count for event in found]
-            self._samples_count.append(np.array([math.nan if count is None else count for count in counts]))
 
-    def in_order(self) -> tuple[Offsets, Offsets, Floats]:
-        """Return places, times and samples (NaN where none), in the order of places."""
-        places, time_ms = np.concatenate(self._places), np.concatenate(self._time_ms)
-        samples_count = np.concatenate(self._samples_count)
-        if (places[1:] > places[:-1]).all():
-            return places, time_ms, samples_count
-        order = places.argsort()
-        return places[order], time_ms[order], samples_count[order]
+def marks_by_key(rows: pl.DataFrame) -> dict[str, Marks]:
+    """Return the marks with each key out of the rows of all."""
+    keys = rows["key"].to_numpy()
+    columns = rows["place"].to_numpy(), rows["time_ms"].to_numpy(), rows["samples_count"].to_numpy()
+    chosen = {key: (keys == number).nonzero()[0] for number, key in enumerate(MARK_ROWS.keys)}
+    return {key: Marks(*(column[places] for column in columns)) for key, places in chosen.items()}
 
 
 class RowColumns:
-    """Rows of one kind out of many logs: `log` (its number), `line`, `time_ms` and the columns of the kind."""
+    """Rows of one kind out of many logs.
+
+    Columns: `log` (its number), `line`, `place` (log times `LINES_A_LOG` plus line), `time_ms`, `key` (its place among
+    the keys of the kind) and those of the kind.
+    """
 
     def __init__(self, kind: RowKind, texts: Collection[str] = ()) -> None:
         """Take the kind, and which of its columns hold text; the others hold numbers."""
-        self._types = {name: pl.String() if name in texts else pl.Float64() for name in kind.columns}
+        whole = {"place": pl.Int64(), "time_ms": pl.Int64(), "key": pl.Int8()}
+        self._schema = whole | {name: pl.String() if name in texts else pl.Float64() for name in kind.columns}
         self._kind = kind
-        self._known: list[KnownRows] = []
+        self._known_count = 0
+        self._known = {name: _Column(name, dtype) for name, dtype in whole.items()}
         self._decoded: list[tuple[Any, ...]] = []
-        self._frames: list[pl.DataFrame] = []
-        self._row_count = 0
+        self._decoded_frames: list[pl.DataFrame] = []
 
     def add(self, known: KnownRows, events: Sequence[Event]) -> None:
         """Gather rows that were known, and those that decoded events make."""
-        self._known.append(known)
+        of_all: dict[str, npt.NDArray[Any]] = {"place": known.places, "time_ms": known.time_ms, "key": known.keys}
+        for name, values in (of_all | known.numbers | known.texts).items():
+            self._column(name).add(self._known_count, values)
+        self._known_count += len(known.places)
+        keys = {key: number for number, key in enumerate(self._kind.keys)}
         rows = ((event, self._kind.read(event)) for event in events)
-        decoded = [(event.place, event.time_ms, *row) for event, row in rows if row is not None]
-        self._row_count += len(known.places) + len(decoded)
-        self._decoded += decoded
+        self._decoded += [(event.place, event.time_ms, keys[event.key], *row) for event, row in rows if row is not None]
         if len(self._decoded) > _ROWS_HELD_AS_TUPLES:
             self._hold_as_frame()
 
     def __len__(self) -> int:
-        return self._row_count
+        return self._known_count + sum(map(len, self._decoded_frames)) + len(self._decoded)
 
-    def frame(self) -> pl.DataFrame:
-        """Return the columns in the order of places."""
+    def frame(self, needed: Collection[str]) -> pl.DataFrame:
+        """Return the columns in the order of places; they are no longer held here.
+
+        Of the kind's columns those that are not needed may be absent if no row has a value in them: of the many names
+        of statistics most logs use few.
+        """
+        for name in needed:
+            self._column(name)
+        columns, self._known = list(self._known.values()), {}
+        rows = pl.DataFrame([column.series(self._known_count) for column in columns])
         self._hold_as_frame()
-        rows = self._known_frame()
-        if decoded := [frame for frame in self._frames if len(frame)]:
-            rows = rows.merge_sorted(pl.concat(decoded).sort("place", maintain_order=True), "place")
-        place = rows["place"].to_numpy()
-        log, line = np.divmod(place, LINES_A_LOG)
-        return rows.select(pl.Series("log", log), pl.Series("line", line), pl.exclude("place"))
+        if self._decoded_frames:
+            rows = pl.concat([rows, *self._decoded_frames], how="diagonal").sort("place", maintain_order=True)
+        log, line = np.divmod(rows["place"].to_numpy(), LINES_A_LOG)
+        return rows.select(pl.Series("log", log), pl.Series("line", line), pl.all())
+
+    def _column(self, name: str) -> _Column:
+        if name not in self._known:
+            self._known[name] = _Column(name, self._schema[name])
+        return self._known[name]
 
     def _hold_as_frame(self) -> None:
-        schema = {"place": pl.Int64(), "time_ms": pl.Int64(), **self._types}
-        columns = zip(*self._decoded, strict=True) if self._decoded else [()] * len(schema)
-        series = [pl.Series(name, list(column), schema[name]) for name, column in zip(schema, columns, strict=True)]
-        self._frames.append(pl.DataFrame(series))
-        self._decoded = []
-
-    def _known_frame(self) -> pl.DataFrame:
-        none = np.empty(0, np.int64)
-        columns = [
-            pl.Series("place", np.concatenate([none, *(known.places for known in self._known)])),
-            pl.Series("time_ms", np.concatenate([none, *(known.time_ms for known in self._known)])),
-        ]
-        row_count = len(columns[0])
-        for name, dtype in self._types.items():
-            if dtype == pl.String():
-                texts = [known.texts.get(name) or [None] * len(known.places) for known in self._known]
-                columns.append(pl.Series(name, list(chain.from_iterable(texts)), dtype))
-            elif any(name in known.numbers for known in self._known):
-                columns.append(pl.Series(name, self._known_numbers(name, row_count), dtype, nan_to_null=True))
-            else:
-                columns.append(pl.Series(name, [None], dtype).new_from_index(0, row_count))
-        return pl.DataFrame(columns)
-
-    def _known_numbers(self, name: str, row_count: int) -> Floats:
-        numbers = np.full(row_count, math.nan)
-        first = 0
-        for known in self._known:
-            end = first + len(known.places)
-            if name in known.numbers:
-                numbers[first:end] = known.numbers[name]
-            first = end
-        return numbers
+        if self._decoded:
+            named = zip(self._schema.items(), zip(*self._decoded, strict=True), strict=True)
+            columns = [pl.Series(name, list(values), dtype) for (name, dtype), values in named]
+            self._decoded_frames.append(pl.DataFrame(columns))
+            self._decoded = []
 
 
-def places_of(events: Sequence[Event]) -> Offsets:
-    """Return the places of decoded events."""
-    return np.array([event.place for event in events], np.int64)
+class _Column:
+    """A column out of parts.
+
+    Some parts at once are joined: small arrays that stay lie scattered between the larger ones that come and go.
+    """
+
+    def __init__(self, name: str, dtype: pl.DataType) -> None:
+        self._name = name
+        self._dtype = dtype
+        self._joined: list[npt.NDArray[Any]] = []
+        self._parts: list[npt.NDArray[Any]] = [np.empty(0)]
+        self._row_count = 0
+
+    def add(self, first_row: int, values: npt.NDArray[Any]) -> None:
+        """Add values, of which the first belongs to that row; rows that are passed over have none."""
+        self._fill(first_row)
+        self._parts.append(values)
+        self._row_count += len(values)
+        if len(self._parts) >= _PARTS_JOINED:
+            self._joined.append(np.concatenate(self._parts))
+            self._parts = []
+
+    def series(self, row_count: int) -> pl.Series:
+        """Return the column with so many rows."""
+        self._fill(row_count)
+        values = np.concatenate(self._joined + self._parts)
+        if self._dtype == pl.String:
+            return pl.Series(self._name, values.tolist(), self._dtype)
+        return pl.Series(self._name, values, self._dtype, nan_to_null=True)
+
+    def _fill(self, row_count: int) -> None:
+        missing_count = row_count - self._row_count
+        if missing_count:
+            self._parts.append(np.full(missing_count, None if self._dtype == pl.String else math.nan))
+            self._row_count = row_count
 
 
 def step_of(metadata: Metadata) -> float | None:

@@ -5,13 +5,14 @@ Reading evaluation events belongs here; deciding whether a run counts does not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.parsing._event_columns import MARK_ROWS, MarkColumns, RowColumns, step_of
+from pipelines.parsing._event_columns import Marks, RowColumns, step_of
 from pipelines.parsing._log_events import EventsByKey, Reading
 from pipelines.parsing._log_json import (
     LINES_A_LOG,
@@ -66,26 +67,24 @@ class EvalTable:
 
     def __init__(self) -> None:
         self._results = RowColumns(EVAL_ROWS, texts={"metric"})
-        self._starts = MarkColumns("eval_start")
-        self._stops = MarkColumns("eval_stop")
 
     def add(self, reading: Reading, events: EventsByKey) -> None:
-        """Gather the evaluations of logs: starts, stops and results, known and decoded ones."""
-        self._starts.add(reading.rows[MARK_ROWS], events)
-        self._stops.add(reading.rows[MARK_ROWS], events)
+        """Gather the results of logs, known and decoded ones."""
         results = [result for event in events.get(RESULT, []) for result in _results_of(reading, event)]
         errors = [_as_result(event, event.metadata.metric or ERROR, event.value) for event in events.get(ERROR, [])]
         self._results.add(reading.rows[EVAL_ROWS], results + errors)
 
-    def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def frames(self, runs: pl.DataFrame, marks: Mapping[str, Marks]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the results, with the number of their log, and what `core.runs` says of them, one row a log.
 
         A run's results are those up to its first run_stop, its intervals those of the whole log.
 
         Args:
             runs: One row a log, with `benchmark` and `run_stop_line`.
+            marks: By key, those of evaluations among them.
         """
-        results, intervals = _pair(self._results.frame(), self._starts, self._stops)
+        rows = self._results.frame(EVAL_ROWS.columns).drop("key")
+        results, intervals = _pair(rows, marks["eval_start"], marks["eval_stop"])
         facts = runs.select("benchmark", "run_stop_line", log=pl.int_range(pl.len()))
         return results, _summarise(results, intervals, facts)
 
@@ -112,7 +111,7 @@ def _metrics_of(text: bytes) -> dict[str, Any]:
     return metrics
 
 
-def _pair(results: pl.DataFrame, starts: MarkColumns, stops: MarkColumns) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _pair(results: pl.DataFrame, starts: Marks, stops: Marks) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return each result with the interval that encloses it or ended just before it, and all intervals.
 
     An interval is a stop with the last start before it, if no other stop lies between. A result in no interval that
@@ -125,7 +124,7 @@ def _pair(results: pl.DataFrame, starts: MarkColumns, stops: MarkColumns) -> tup
     previous_stop_at = np.concatenate([stop_at[:1], stop_at[:-1]])
     has_start = start_at[start_of_stop] > np.maximum(previous_stop_at, begins_log)
 
-    result_at = (results["log"] * LINES_A_LOG + results["line"]).to_numpy()
+    result_at = results["place"].to_numpy()
     begins_log = result_at // LINES_A_LOG * LINES_A_LOG
     start, stop = start_at.searchsorted(result_at) - 1, stop_at.searchsorted(result_at) - 1
     is_open = start_at[start] > np.maximum(stop_at[stop], begins_log)
@@ -151,10 +150,10 @@ def _pair(results: pl.DataFrame, starts: MarkColumns, stops: MarkColumns) -> tup
     return pl.concat([results, known], how="horizontal"), durations
 
 
-def _padded(marks: MarkColumns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _padded(marks: Marks) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return place and time of events, between an event before all logs and one after them."""
-    at, ms, _ = marks.in_order()
-    return np.concatenate([[-1], at, [np.iinfo(np.int64).max]]), np.concatenate([[0], ms, [0]])
+    last = np.iinfo(np.int64).max
+    return np.concatenate([[-1], marks.places, [last]]), np.concatenate([[0], marks.time_ms, [0]])
 
 
 def _summarise(results: pl.DataFrame, intervals: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:

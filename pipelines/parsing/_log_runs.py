@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from pipelines.parsing._event_columns import MARK_ROWS, MarkColumns
+from pipelines.parsing._event_columns import Marks
 from pipelines.parsing._log_evals import EVAL_ROWS, RESULT
 from pipelines.parsing._log_events import EventsByKey, Log, Reading, first_on_each_line
 from pipelines.parsing._log_json import LARGEST_INTEGER, LINES_A_LOG, Event, as_number, quoted
@@ -93,11 +93,9 @@ class RunTable:
         self._logs: list[tuple[Any, ...]] = []
         self._settings: dict[str, list[Any]] = {column: [] for column in _SETTINGS}
         self._keyed = [(key, self._settings[column]) for column, key in _SETTINGS.items()]
-        self._init_starts = MarkColumns("init_start")
 
     def add(self, files: Sequence[tuple[PublishedFile, Placed]], reading: Reading, events: EventsByKey) -> None:
         """Gather logs: what was known of their events, and the decoded ones."""
-        self._init_starts.add(reading.rows[MARK_ROWS], events)
         starts, stops, init_stops = (_by_log(events.get(key, [])) for key in ("run_start", "run_stop", "init_stop"))
         last_samples = _last_samples(reading.rows[EVAL_ROWS], events.get(RESULT, []))
         settings = {key: _by_log(events[key]) for key in SETTINGS & events.keys()}
@@ -146,8 +144,12 @@ class RunTable:
         if broken or log.unread:
             self._report_lines(log)
 
-    def frame(self) -> pl.DataFrame:
-        """Return the columns of `core.runs` that are read here, and `stated_step_count`."""
+    def frame(self, marks: Mapping[str, Marks]) -> pl.DataFrame:
+        """Return the columns of `core.runs` that are read here, and `stated_step_count`.
+
+        Args:
+            marks: By key, those of initialisation among them.
+        """
         types = {name: column.dtype for name, column in Runs.columns().items()}
         values = zip(*self._logs, strict=True) if self._logs else [()] * len(_OF_THE_LOG)
         columns = {
@@ -157,17 +159,16 @@ class RunTable:
         for names, read, expected, dtype in _READERS:
             for name in names:
                 columns[name] = pl.Series(name, self._read(name, read, expected), dtype)
-        columns["init_start_ms"] = self._earliest_init_starts()
+        columns["init_start_ms"] = self._earliest(marks["init_start"])
         runs = pl.DataFrame(columns).with_columns(
             precision=pl.coalesce("linear_precision", "linear_precision_short", "precision", "precision_mode")
         )
         self._report_runs(runs)
         return runs
 
-    def _earliest_init_starts(self) -> pl.Series:
-        places, time_ms, _ = self._init_starts.in_order()
-        logs, firsts = np.unique(places // LINES_A_LOG, return_index=True)
-        earliest = np.minimum.reduceat(time_ms, firsts) if len(firsts) else time_ms
+    def _earliest(self, marks: Marks) -> pl.Series:
+        logs, firsts = np.unique(marks.places // LINES_A_LOG, return_index=True)
+        earliest = np.minimum.reduceat(marks.time_ms, firsts) if len(firsts) else marks.time_ms
         return pl.Series([None], dtype=pl.Int64).new_from_index(0, len(self._logs)).scatter(logs, earliest)
 
     def _read(self, column: str, read: Callable[[Any], Any], expected: str) -> list[Any]:

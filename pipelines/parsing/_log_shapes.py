@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pipelines.parsing._log_json import Event
 from pipelines.parsing._log_lines import Codes, Flags, Floats, Offsets
@@ -20,6 +21,8 @@ from pipelines.parsing._log_slices import Slices
 from pipelines.parsing._log_usual import ANY_TIME_MS, WITH_ANY_TIME, Digits, times_ms
 
 Row = tuple[Any, ...]
+Texts = npt.NDArray[np.object_]
+"""Texts, None where there is none."""
 Decode = Callable[[list[bytes]], list[Event | None]]
 """Returns the event that each text is, None where it is none or has members that cannot be read."""
 
@@ -47,7 +50,7 @@ class KnownRows:
     """The key of each, as its place among those of the kind."""
     numbers: dict[str, Floats]
     """Columns, NaN where a row has no number; those in which no row has one may be absent."""
-    texts: dict[str, list[str | None]]
+    texts: dict[str, Texts]
     """Columns of text; those in which no row has one may be absent."""
 
     def at(self, places: Offsets) -> KnownRows:
@@ -69,7 +72,7 @@ _LITERAL = re.compile(rb"(?<=[:,\[\s])-?(\d+)(?:\.\d+)?(?:[eE][+-]?(\d+))?(?=[,}
 _MOST_LITERALS = 8
 _MOST_WHOLE_DIGITS, _MOST_DIGITS_OF_EXPONENT = 40, 2
 """Numbers within these are finite, whatever their digits."""
-_MOST_SHAPES = 20_000
+_MOST_SHAPES = 8_000
 _NOTHING = 0
 """Number of the shapes of which nothing is known."""
 _DIGIT = re.compile(r"\d")
@@ -99,9 +102,9 @@ class Shapes:
         self._numbers: dict[bytes, int] = {}
         self._codes, self._keys = np.zeros(capacity, np.int8), np.zeros(capacity, np.int8)
         # Where in the tail numbers with several digits before the point begin: with a 0 there it is no JSON.
-        self._first_digits = np.zeros((_MOST_LITERALS, capacity), np.int64)
+        self._first_digits = np.zeros((_MOST_LITERALS, capacity), np.int32)
         # Where in the tail the number of each column begins, and its length, 0 where there is none.
-        self._begins, self._lengths = (np.zeros((self._most_columns, capacity), np.int64) for _ in range(2))
+        self._begins, self._lengths = (np.zeros((self._most_columns, capacity), np.int32) for _ in range(2))
         self._texts: dict[int, dict[str, str]] = {}
 
     def read(self, content: bytes, starts: Offsets, digits: Digits, tails: Slices) -> tuple[Flags, list[KnownRows]]:
@@ -111,9 +114,10 @@ class Shapes:
             content: What the texts stand in.
             starts: Where their tails begin.
             digits: Of their times.
-            tails: What follows the digits.
+            tails: What follows the digits; it is overwritten.
         """
-        distinct, of_texts = tails.with_ones().distinct()
+        tails.write_ones()
+        distinct, of_texts = tails.distinct()
         shapes = self._look_up(distinct)
         codes = self._codes[shapes]
         is_known = (codes != _UNKNOWN)[of_texts] & ~self._have_leading_zeros(content, starts, shapes, of_texts)
@@ -168,12 +172,11 @@ class Shapes:
             column[have_some] = tails.of(content, begin, begin + length).numbers()
             yield name, column
 
-    def _texts_of(self, shapes: Offsets, of_rows: Offsets) -> Iterator[tuple[str, list[str | None]]]:
+    def _texts_of(self, shapes: Offsets, of_rows: Offsets) -> Iterator[tuple[str, Texts]]:
         """Yield the columns that some rows have texts in."""
         texts = [self._texts.get(shape, {}) for shape in shapes.tolist()]
         for name in {name for text in texts for name in text}:
-            of_shapes = [text.get(name) for text in texts]
-            yield name, [of_shapes[number] for number in of_rows.tolist()]
+            yield name, np.array([text.get(name) for text in texts], np.object_)[of_rows]
 
     def _learn(self, tail: bytes, number: int) -> int:
         """Note what is known of a shape under a number, and return this; 0 if there is nothing."""

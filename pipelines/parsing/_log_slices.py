@@ -6,7 +6,6 @@ How many slices are handled at once belongs here, in plain Python or by Arrow; w
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,9 @@ class PlainSlices:
         """Cut them out of the content; they lie behind one another."""
         return cls([content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
 
-    def with_ones(self) -> PlainSlices:
-        """Return them with a 1 in place of every digit."""
-        return PlainSlices([slice_.translate(_DIGITS_TO_ONES) for slice_ in self._slices])
+    def write_ones(self) -> None:
+        """Write a 1 in place of every digit."""
+        self._slices = [slice_.translate(_DIGITS_TO_ONES) for slice_ in self._slices]
 
     def distinct(self) -> tuple[list[bytes], Offsets]:
         """Return the distinct ones, and for each slice the number of the one it is equal to."""
@@ -58,14 +57,15 @@ class ArrowSlices:
         # An array has no gaps, so first those between the slices are members of one too.
         bounds = np.empty(2 * len(starts) + 1, np.int64)
         bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(content)
-        with_gaps = _array(bounds, content)
+        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(content)]
+        with_gaps = pa.Array.from_buffers(pa.large_binary(), 2 * len(starts), buffers)
         chosen = pa.array(np.arange(0, 2 * len(starts), 2))
         return cls(pa.compute.take(with_gaps, chosen, memory_pool=pa.system_memory_pool()))
 
-    def with_ones(self) -> ArrowSlices:
-        """Return them with a 1 in place of every digit."""
-        bounds, characters = (np.frombuffer(buffer, dtype) for buffer, dtype in self._buffers())
-        return ArrowSlices(_array(bounds, _with_ones(characters)))
+    def write_ones(self) -> None:
+        """Write a 1 in place of every digit."""
+        *_, characters = self._array.buffers()
+        _write_ones(np.frombuffer(characters, np.uint8))
 
     def distinct(self) -> tuple[list[bytes], Offsets]:
         """Return the distinct ones, and for each slice the number of the one it is equal to."""
@@ -80,10 +80,6 @@ class ArrowSlices:
         numbers: Floats = texts.cast(pa.float64(), memory_pool=pa.system_memory_pool()).to_numpy()
         return numbers
 
-    def _buffers(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        _, bounds, characters = self._array.buffers()
-        return (bounds, np.int64), (characters, np.uint8)
-
 
 Slices = PlainSlices | ArrowSlices
 
@@ -96,19 +92,11 @@ def arrow() -> Any:
     return pyarrow
 
 
-def _array(bounds: Offsets, content: Any) -> Any:
-    pa = arrow()
-    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(content)]
-    return pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
-
-
-def _with_ones(characters: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the characters with a 1 in place of every digit; blocks of them stay in the processor's cache."""
-    written = np.empty_like(characters)
-    for first, end in pairwise([*range(0, len(characters), _BLOCK_BYTES), len(characters)]):
-        block = characters[first:end]
+def _write_ones(characters: npt.NDArray[np.uint8]) -> None:
+    """Write a 1 in place of every digit; blocks stay in the processor's cache."""
+    for first in range(0, len(characters), _BLOCK_BYTES):
+        block = characters[first : first + _BLOCK_BYTES]
         above_one = block - np.uint8(_ONE)
         # As numbers, since a product with flags would turn them into numbers piece by piece.
         above_one *= (block - np.uint8(_ZERO) < np.uint8(10)).view(np.uint8)
-        np.subtract(block, above_one, out=written[first:end])
-    return written
+        block -= above_one

@@ -10,9 +10,9 @@ from itertools import pairwise
 from statistics import fmean, median
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from pipelines.parsing._event_columns import Marks
 from pipelines.parsing._log_json import LINES_A_LOG
 
 POOLED_ROUNDS = ("training-v5.0", "training-v5.1")
@@ -40,18 +40,16 @@ STEP_TIMES = {
 
 PACE = {"block_median_seconds": pl.Float64, "block_mean_seconds": pl.Float64, "block_settling_count": pl.Int64}
 _Pace = tuple[float | None, float | None, int | None]
-_Marks = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]
-"""Place (log times LINES_A_LOG plus line), time and samples consumed (NaN where not named) of each mark, in order."""
 
 
-def block_paces(starts: _Marks, stops: _Marks, is_pooled: Sequence[bool]) -> tuple[list[int], list[_Pace]]:
+def block_paces(starts: Marks, stops: Marks, is_pooled: Sequence[bool]) -> tuple[list[int], list[_Pace]]:
     """Return of each log the number of its blocks, and their pace.
 
     The pace is median and mean of the seconds of a sample over blocks, and the blocks left out before; Nones where
     they do not say how many samples were consumed before and after, and in rounds whose times are pooled.
     """
     begins = np.arange(len(is_pooled) + 1) * LINES_A_LOG
-    start_bounds, stop_bounds = starts[0].searchsorted(begins).tolist(), stops[0].searchsorted(begins).tolist()
+    start_bounds, stop_bounds = starts.places.searchsorted(begins).tolist(), stops.places.searchsorted(begins).tolist()
     nothing: _Pace = (None, None, None)
     paces = [
         nothing if is_left_out else _pace(_part(starts, start_part), _part(stops, stop_part))
@@ -62,9 +60,9 @@ def block_paces(starts: _Marks, stops: _Marks, is_pooled: Sequence[bool]) -> tup
     return [end - first for first, end in pairwise(stop_bounds)], paces
 
 
-def _part(marks: _Marks, bounds: tuple[int, int]) -> list[tuple[int, float]]:
+def _part(marks: Marks, bounds: tuple[int, int]) -> list[tuple[int, float]]:
     part = slice(*bounds)
-    return list(zip(marks[1][part].tolist(), marks[2][part].tolist(), strict=True))
+    return list(zip(marks.time_ms[part].tolist(), marks.samples_count[part].tolist(), strict=True))
 
 
 def _pace(starts: list[tuple[int, float]], stops: list[tuple[int, float]]) -> _Pace:

@@ -5,11 +5,12 @@ Reading training statistics belongs here; the step time of a run is taken from t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import attrgetter
 
 import polars as pl
 
-from pipelines.parsing._event_columns import MARK_ROWS, MarkColumns, RowColumns, step_of
+from pipelines.parsing._event_columns import Marks, RowColumns, step_of
 from pipelines.parsing._log_events import EventsByKey, Reading
 from pipelines.parsing._log_json import Event, Statistics, as_float
 from pipelines.parsing._log_shapes import Row, RowKind
@@ -34,6 +35,7 @@ _MEMBERS = (
     "max_memory_usage",
 )
 """Members of an event's statistics that are read."""
+_COVERED = ("metadata_samples", "metadata_step", "metadata_lr")
 _read_members = attrgetter(*_MEMBERS)
 
 
@@ -52,13 +54,10 @@ def _read(event: Event) -> Row | None:
 
 STEP_ROWS = RowKind(
     keys=(TRACKED, *SCALARS),
-    columns=(*_MEMBERS, "metadata_samples", "metadata_step", "metadata_lr"),
+    columns=(*_MEMBERS, *_COVERED),
     read=_read,
 )
 """Rows of training statistics."""
-
-
-_NEEDED = ("log", "line", "time_ms", "metadata_samples", "metadata_step")
 
 
 class StepTable:
@@ -66,28 +65,23 @@ class StepTable:
 
     def __init__(self) -> None:
         self._rows = RowColumns(STEP_ROWS)
-        self._block_starts = MarkColumns("block_start")
-        self._block_stops = MarkColumns("block_stop")
 
     def add(self, reading: Reading, events: EventsByKey) -> None:
-        """Gather blocks of steps and training statistics, known and decoded ones."""
-        self._block_starts.add(reading.rows[MARK_ROWS], events)
-        self._block_stops.add(reading.rows[MARK_ROWS], events)
+        """Gather the training statistics of logs, known and decoded ones."""
         self._rows.add(reading.rows[STEP_ROWS], [event for key in STEP_ROWS.keys for event in events.get(key, [])])
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def frames(self, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def frames(self, runs: pl.DataFrame, marks: Mapping[str, Marks]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the statistics, with the number of their log, and a summary with one row a log.
 
         Args:
             runs: One row a log, with `round`, `global_batch_size` and `run_stop_line`.
+            marks: By key, those of blocks of steps among them.
         """
         is_pooled = runs["round"].is_in(POOLED_ROUNDS)
-        block_counts, paces = block_paces(
-            self._block_starts.in_order(), self._block_stops.in_order(), is_pooled.to_list()
-        )
+        block_counts, paces = block_paces(marks["block_start"], marks["block_stop"], is_pooled.to_list())
         facts = runs.select(
             log=pl.int_range(pl.len()),
             global_batch="global_batch_size",
@@ -95,15 +89,17 @@ class StepTable:
             is_pooled=is_pooled,
             run_stop_line="run_stop_line",
         ).hstack(pl.DataFrame(paces, schema=PACE, orient="row"))
-        steps = _tell_samples_from_steps(_mark_blocks(_statistics(self._rows.frame()), facts), facts)
+        steps = _tell_samples_from_steps(_mark_blocks(_statistics(self._rows.frame(_COVERED)), facts), facts)
         scope = pl.when("is_block").then(pl.lit("block")).otherwise(pl.lit("step"))
         return steps.with_columns(scope=scope), summarise(steps, facts)
 
 
 def _statistics(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that have a training statistic, each under one name."""
-    # Most logs use few of the names.
-    rows = rows.select(column for column in rows if column.null_count() < len(column) or column.name in _NEEDED)
+    """Return the rows that have a training statistic, each under one name.
+
+    Args:
+        rows: Columns of `STEP_ROWS`; of its members those in which no row has a value may be absent.
+    """
     times = [(number, seconds) for number, seconds in enumerate(STEP_TIMES.values()) if _are_in(rows, seconds)]
     return rows.select(
         "log",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from pipelines.parsing._event_columns import MARK_ROWS
+from pipelines.parsing._event_columns import MARK_ROWS, RowColumns, marks_by_key
 from pipelines.parsing._log_evals import ERROR, EVAL_ROWS, EvalTable
 from pipelines.parsing._log_events import EventsByKey, LogReader
 from pipelines.parsing._log_runs import IDENTITY, SETTINGS, RunTable
@@ -20,9 +20,9 @@ from pipelines.parsing.published import ParseFinding, PublishedFile, findings_fr
 from pipelines.schemas.core import Evals, Runs, Steps
 
 DEFAULT_BATCH_BYTES = 256_000_000
-_STATISTICS_A_BATCH = 110_000
+_STATISTICS_A_BATCH = 70_000
 """Training statistics after which a batch ends too: their rows are what most memory goes to."""
-_BYTES_READ_TOGETHER = 8_000_000
+_BYTES_READ_TOGETHER = 5_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
 
 
@@ -85,6 +85,7 @@ class _Batch:
         self._waiting_bytes = 0
         self._reader = LogReader(_READ_AS_ROWS, _READ_IN_FULL, SETTINGS)
         self._runs = RunTable()
+        self._marks = RowColumns(MARK_ROWS)
         self._evals = EvalTable()
         self._steps = StepTable()
         self._misplaced: list[ParseFinding] = []
@@ -115,6 +116,7 @@ class _Batch:
         for decoded in reading.events():
             for event in decoded:
                 events[event.key].append(event)
+        self._marks.add(reading.rows[MARK_ROWS], [event for key in MARK_ROWS.keys for event in events.get(key, [])])
         self._steps.add(reading, events)
         self._evals.add(reading, events)
         self._runs.add(self._waiting, reading, events)
@@ -124,9 +126,10 @@ class _Batch:
     def frames(self) -> ParsedLogs:
         """Return the frames of what was read."""
         self._read()
-        runs = self._runs.frame()
-        evals, eval_summary = self._evals.frames(runs)
-        steps, step_summary = self._steps.frames(runs)
+        marks = marks_by_key(self._marks.frame(MARK_ROWS.columns))
+        runs = self._runs.frame(marks)
+        evals, eval_summary = self._evals.frames(runs, marks)
+        steps, step_summary = self._steps.frames(runs, marks)
         return ParsedLogs(
             _runs_frame(pl.concat([runs, eval_summary, step_summary], how="horizontal")),
             _rows_frame(runs, evals, Evals.column_names()),
