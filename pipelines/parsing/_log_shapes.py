@@ -67,9 +67,11 @@ def no_rows() -> KnownRows:
 _UNKNOWN, _UNREAD, _FIRST_KIND = range(3)
 """What is known of a shape: nothing; that nothing is read; from then on its kind."""
 
-_LITERAL = re.compile(rb"(?<=[:,\[\s])-?(\d+)(?:\.\d+)?(?:[eE][+-]?(\d+))?(?=[,}\]\s])")
-"""A JSON number, or what looks like one within a text."""
-_MOST_LITERALS = 8
+_NUMBER = re.compile(rb"(1+)(?:\.1+)?(?:[eE][+-]?(1+))?")
+"""A JSON number of ones but for its sign, if it stands between these; or what looks like one within a text."""
+_BEFORE, _BEHIND = b":,[ \t\n\r", b",}] \t\n\r"
+_MINUS = b"-"[0]
+_MOST_NUMBERS = 8
 _MOST_WHOLE_DIGITS, _MOST_DIGITS_OF_EXPONENT = 40, 2
 """Numbers within these are finite, whatever their digits."""
 _MOST_SHAPES = 8_000
@@ -102,7 +104,7 @@ class Shapes:
         self._numbers: dict[bytes, int] = {}
         self._codes, self._keys = np.zeros(capacity, np.int8), np.zeros(capacity, np.int8)
         # Where in the tail numbers with several digits before the point begin: with a 0 there it is no JSON.
-        self._first_digits = np.zeros((_MOST_LITERALS, capacity), np.int32)
+        self._first_digits = np.zeros((_MOST_NUMBERS, capacity), np.int32)
         # Where in the tail the number of each column begins, and its length, 0 where there is none.
         self._begins, self._lengths = (np.zeros((self._most_columns, capacity), np.int32) for _ in range(2))
         self._texts: dict[int, dict[str, str]] = {}
@@ -180,11 +182,10 @@ class Shapes:
 
     def _learn(self, tail: bytes, number: int) -> int:
         """Note what is known of a shape under a number, and return this; 0 if there is nothing."""
-        literals = _literals(tail)
-        if literals is None:
+        marked = _marked(tail)
+        if marked is None:
             return _NOTHING
-        marked, spans = _with_own_first_digits(tail, literals)
-        (event,) = self._decode([WITH_ANY_TIME + marked])
+        (event,) = self._decode([WITH_ANY_TIME + marked.tail])
         # A tail may state another time, or an exponent of the first.
         if event is None or event.time_ms != ANY_TIME_MS or event.key not in self._kind_of_key:
             return _NOTHING
@@ -194,35 +195,46 @@ class Shapes:
             return _NOTHING
         row = kind.read(event)
         for place, value in enumerate(row or ()):
-            if type(value) is float and value in spans:
-                self._begins[place, number], self._lengths[place, number] = spans[value]
+            if type(value) is float and value in marked.spans:
+                self._begins[place, number], self._lengths[place, number] = marked.spans[value]
             elif type(value) is str and not _DIGIT.search(value):
                 self._texts.setdefault(number, {})[kind.columns[place]] = value
             elif value is not None:
                 return _NOTHING
         self._codes[number] = _UNREAD if row is None else kind_number + _FIRST_KIND
         self._keys[number] = kind.keys.index(event.key)
-        several = [literal.start(1) for literal in literals if len(literal[1]) > 1]
-        self._first_digits[: len(several), number] = several
+        for place, first_digit in enumerate(marked.first_digits):
+            self._first_digits[place, number] = first_digit
         return number
 
 
-def _literals(tail: bytes) -> list[re.Match[bytes]] | None:
-    """Return the numbers in a tail with ones, None if what it says may hang on its digits otherwise."""
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """A tail of which each number begins with a digit of its own: 2, 3 and so on."""
+
+    tail: bytes
+    spans: dict[float, _Span]
+    """Where each of the numbers stands."""
+    first_digits: list[int]
+    """Where those begin that have several digits before the point, signs apart."""
+
+
+def _marked(tail: bytes) -> _Marked | None:
+    """Mark the numbers in a tail with ones; None if what it says may hang on its digits otherwise."""
     if b"\\" in tail:
         return None
-    literals = list(_LITERAL.finditer(tail))
-    return literals if len(literals) <= _MOST_LITERALS and all(map(_is_finite, literals)) else None
-
-
-def _is_finite(literal: re.Match[bytes]) -> bool:
-    return len(literal[1]) <= _MOST_WHOLE_DIGITS and len(literal[2] or b"") <= _MOST_DIGITS_OF_EXPONENT
-
-
-def _with_own_first_digits(tail: bytes, literals: Sequence[re.Match[bytes]]) -> tuple[bytes, dict[float, _Span]]:
-    """Return the tail with numbers that begin with 2, 3 and so on, and where each of these stands."""
-    marked = bytearray(tail)
-    for digit, literal in enumerate(literals, ord("2")):
-        marked[literal.start(1)] = digit
-    spans = [(literal.start(), literal.end() - literal.start()) for literal in literals]
-    return bytes(marked), {float(marked[begin : begin + length]): (begin, length) for begin, length in spans}
+    marked, first_digits = bytearray(tail), list[int]()
+    spans: dict[float, _Span] = {}
+    for found in _NUMBER.finditer(tail):
+        first, end = found.span()
+        begin = first - 1 if tail[first - 1] == _MINUS else first
+        if tail[begin - 1] not in _BEFORE or tail[end : end + 1] not in _BEHIND:
+            continue
+        whole, exponent = found.groups(b"")
+        if len(whole) > _MOST_WHOLE_DIGITS or len(exponent) > _MOST_DIGITS_OF_EXPONENT or len(spans) == _MOST_NUMBERS:
+            return None
+        marked[first] = ord("2") + len(spans)
+        spans[float(marked[begin:end])] = (begin, end - begin)
+        if len(whole) > 1:
+            first_digits.append(first)
+    return _Marked(bytes(marked), spans, first_digits)
