@@ -19,6 +19,7 @@ from pipelines.parsing.quantities import is_absent, plain
 
 _VENDORS = "nvidia|amd|intel|habana|google|aws|huawei|alibaba|graphcore"
 _BRANDS = "instinct|geforce|radeon|tesla"
+_TPU_GENERATION = re.compile(r"\b(?:cloud\s)?tpu[\s_-]*v?(\d{1,2})(?:[\s_-]?(lite)(?:[\s_-]?pod)?\b)?")
 _KINDS = r"\b(?:ai\s)?accelerators?\b|\bgpus?\b"
 
 
@@ -81,10 +82,12 @@ def canonical_accelerator(text: str) -> str | None:
 def _accelerator_keys(text: str) -> Iterator[str]:
     """Give the letters and digits of a text, then the same without what names no other part: brand, memory, kind.
 
-    Watts in brackets are what the part may draw, not another part.
+    Watts in brackets are what the part may draw, not another part. A generation of TPU is the same with `v` and
+    without, and Google calls those with an `e` lite as well: `TPU v7x` is TPU7x, `TPU v5litepod` is TPU v5e.
     """
     bare = re.sub(r"\((?:r|tm)\)|[®™]|\(\d{2,4}\s?w\)", "", plain(text).lower())
     bare = re.sub(rf"^(?:{_VENDORS})\b", "", bare)
+    bare = _TPU_GENERATION.sub(lambda found: f"tpu{found[1]}{'e' if found[2] else ''}", bare)
     yield _squash(bare)
     yield _squash(re.sub(rf"\b(?:{_BRANDS})\b|\bhbm\d?e?\b|{_KINDS}", "", bare))
 
@@ -114,7 +117,8 @@ def part_of_family(family: str, *texts: str | None) -> str | None:
     """
     if not re.fullmatch("[A-Za-z]{3,20}", family):
         return None
-    behind = re.compile(rf"(?<![a-z0-9]){family}[\s_-]?(v?\d{{1,2}}[a-z]?|[a-z]{{3,20}})(?![a-z0-9])", re.IGNORECASE)
+    generation = r"v?\d{1,2}(?:[a-z]|lite(?:pod)?)?"
+    behind = re.compile(rf"(?<![a-z0-9]){family}[\s_-]?({generation}|[a-z]{{3,20}})(?![a-z0-9])", re.IGNORECASE)
     for text in texts:
         parts = {canonical_accelerator(f"{family} {found[1]}") for found in behind.finditer(plain(text or ""))} - {None}
         if parts:

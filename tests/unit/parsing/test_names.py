@@ -45,6 +45,11 @@ from pipelines.parsing.names import (
         ("Gaudi 3", "Gaudi 3"),
         ("Google TPU v6e", "TPU v6e (Trillium)"),
         ("Google TPU Ironwood", "TPU7x (Ironwood)"),
+        ("TPU v7x", "TPU7x (Ironwood)"),
+        ("Google TPU-v7x (Ironwood)", "TPU7x (Ironwood)"),
+        ("TPU5p", "TPU v5p"),
+        ("TPU v6 lite", "TPU v6e (Trillium)"),
+        ("Cloud TPU v5litepod", "TPU v5e"),
         ("Intel Gaudi 3 AI Accelerator", "Gaudi 3"),
         ("NVIDIA Rubin GPU (VR200)", "Rubin (VR200, per GPU package)"),
         # Chip, form and memory in another order, or less of them where one part alone is left.
@@ -86,6 +91,8 @@ def test_accelerator_text_gives_its_part(text: str, part: str) -> None:
         "A100 SXM4 40GB with H100",
         "AMD Instinct MI300A",
         "TPU",
+        "TPU v7",
+        "TPU v4 lite",
         "Gaudi 4",
         "Graphcore IPU",
     ],
@@ -239,6 +246,7 @@ def test_any_text_has_a_name_or_none(text: str) -> None:
     [
         ("TPU", ["tpu-v4-6912", "tpu-v4-6912-TF"], "TPU v4"),
         ("tpu", [None, "cloud-tpu-v5e-256"], "TPU v5e"),
+        ("TPU", ["tpu-v5litepod-256"], "TPU v5e"),
         ("TPU", ["Pod 7", "TPU_trillium_n64"], "TPU v6e (Trillium)"),
         ("Gaudi", ["8x Gaudi3"], "Gaudi 3"),
         ("TPU", ["tpu-v4 beside tpu-v5e"], None),
