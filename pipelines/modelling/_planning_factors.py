@@ -1,7 +1,7 @@
 """The parts of a candidate's answer that depend on fewer of its axes, by the same expressions as the whole.
 
 A replica's dimensions and data parallelism tell states and data traffic; a layout tells what one micro-batch takes; a
-batch tells how many steps there are. Each is computed once here; `_planning_search` puts them together per candidate.
+batch tells how many steps there are. Each is computed once here; `planning_search` puts them together per candidate.
 """
 
 from __future__ import annotations

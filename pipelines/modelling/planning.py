@@ -1,7 +1,7 @@
 """What a training run would need on a machine, for every way to spread it: memory, traffic, step and time to train.
 
 The step is that of `step_time`, t = a (m + (PP - 1) / VP) + b, with a told by an efficiency so that layouts differ by
-what they send. `evaluate` is the model as plain expressions; `search` in `_planning_search` runs it over whole spaces,
+what they send. `evaluate` is the model as plain expressions; `search` in `planning_search` runs it over whole spaces,
 and tests hold the two against each other.
 """
 

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from pipelines.modelling import flops
-from pipelines.modelling._planning_search import Found, search
 from pipelines.modelling.planning import Machine
+from pipelines.modelling.planning_search import Found, search
 from pipelines.modelling.workloads import LANGUAGE_MODEL_BENCHMARKS, frame
 from pipelines.reconciling.planning_answers import (
     Answer,

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.modelling._planning_search import Found
 from pipelines.modelling.planning import Plan
+from pipelines.modelling.planning_search import Found
 from pipelines.reconciling.planning_answers import Binding
 from pipelines.reconciling.planning_asks import Ask
 from pipelines.reconciling.planning_solving import Goal

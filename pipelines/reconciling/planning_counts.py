@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.modelling._planning_layouts import LAYOUT
-from pipelines.modelling._planning_search import Found
 from pipelines.modelling.planning import Plan
+from pipelines.modelling.planning_layouts import LAYOUT
+from pipelines.modelling.planning_search import Found
 from pipelines.modelling.racks import racks_by_division, racks_by_replica
 from pipelines.reconciling.equivalents import by_power_law
 from pipelines.reconciling.planning_answers import Racks, Time

@@ -8,7 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from pipelines.modelling import calibration
-from pipelines.modelling._planning_search import Spread
+from pipelines.modelling.planning_search import Spread
 from pipelines.reconciling.members import ExpectedProgress, language_model_results
 from pipelines.reconciling.networks import natural_experiments
 

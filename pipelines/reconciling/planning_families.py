@@ -10,6 +10,7 @@ import polars as pl
 from pipelines.modelling import calibration, flops, intervals
 from pipelines.modelling.calibration import PARAMETERS
 from pipelines.modelling.planning import NARROW_PRECISIONS, Machine, Plan, StepModel, Work, evaluate, work_done
+from pipelines.modelling.planning_layouts import PUBLISHED
 from pipelines.modelling.time_to_train import evaluation_count, predict
 from pipelines.modelling.workloads import WORKLOADS, Workload
 from pipelines.reconciling.members import samples_per_unit
@@ -25,15 +26,6 @@ _OF_MACHINE = [
     "domain_accelerators",
     "scale_up_gigabytes_per_second",
     "nic_available_gigabytes_per_second",
-]
-
-_LAYOUT = [
-    "tensor_parallel",
-    "context_parallel",
-    "pipeline_parallel",
-    "virtual_pipeline",
-    "expert_parallel",
-    "micro_batch",
 ]
 
 
@@ -56,8 +48,8 @@ class Family:
 
     @property
     def layout(self) -> pl.DataFrame:
-        """Return the layout that all members share, as one row of `_planning_layouts.LAYOUT`."""
-        row = {name: self.member[name] if self.member[name] is not None else 1 for name in _LAYOUT}
+        """Return the layout that all members share, as one row of `planning_layouts.LAYOUT`."""
+        row = {name: self.member[name] if self.member[name] is not None else 1 for name in PUBLISHED}
         return pl.DataFrame([row | {"is_recomputed": self.is_recomputed}])
 
     @property

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 
 from pipelines.modelling import flops
-from pipelines.modelling._planning_layouts import LAYOUT, layouts
-from pipelines.modelling._planning_search import Found, Spread, search
 from pipelines.modelling.connectivity import LARGEST_NODE
 from pipelines.modelling.parallelism import layout
 from pipelines.modelling.planning import Plan, evaluate
+from pipelines.modelling.planning_layouts import LAYOUT, layouts
+from pipelines.modelling.planning_search import Found, Spread, search
 from pipelines.modelling.workloads import frame
 from pipelines.reconciling.planning_answers import Cluster
 

@@ -11,9 +11,9 @@ import json
 
 import polars as pl
 
-from pipelines.modelling._planning_layouts import layouts
-from pipelines.modelling._planning_search import Found, search
 from pipelines.modelling.planning import Machine, Plan, StepModel, Work
+from pipelines.modelling.planning_layouts import layouts
+from pipelines.modelling.planning_search import Found, search
 from pipelines.modelling.workloads import WORKLOADS
 from tests.bench.measuring import median_processor_seconds, peak_megabytes
 

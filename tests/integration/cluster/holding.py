@@ -54,7 +54,7 @@ def dask_setup(worker: object) -> None:
         )
         Lake._publish = publish  # type: ignore[method-assign]
     else:
-        from pipelines.modelling import _planning_search  # noqa: PLC0415
+        from pipelines.modelling import planning_search  # noqa: PLC0415
 
-        search = held_in(Path(folder), _planning_search._search_share, lambda *share: True)
-        _planning_search._search_share = search
+        search = held_in(Path(folder), planning_search._search_share, lambda *share: True)
+        planning_search._search_share = search

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pipelines.modelling import planning, workloads
 from pipelines.modelling._planning_factors import batches, in_groups, replicas, rows
 from pipelines.modelling._planning_frontier import undominated
-from pipelines.modelling._planning_layouts import layouts
-from pipelines.modelling._planning_search import chunks, search
 from pipelines.modelling.planning import Machine, Plan, StepModel, Work
+from pipelines.modelling.planning_layouts import layouts
+from pipelines.modelling.planning_search import chunks, search
 from pipelines.modelling.workloads import Workload
 
 BY_NAME = {workload.benchmark: workload for workload in workloads.WORKLOADS}

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.modelling import _planning_search
-from pipelines.modelling._planning_layouts import layouts
-from pipelines.modelling._planning_search import search
+from pipelines.modelling import planning_search
+from pipelines.modelling.planning_layouts import layouts
+from pipelines.modelling.planning_search import search
 from tests.bench.planning import plan
 
 
@@ -24,7 +24,7 @@ def elsewhere(work: Callable[[Any], Any], units: Iterable[Any]) -> Iterator[Any]
 
 @pytest.mark.parametrize("layouts_of_a_share", [1, 100, 10**9])
 def test_shares_find_what_one_piece_finds(layouts_of_a_share: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_planning_search, "_LAYOUTS_OF_A_SHARE", layouts_of_a_share)
+    monkeypatch.setattr(planning_search, "_LAYOUTS_OF_A_SHARE", layouts_of_a_share)
     asked = plan()
     some = layouts(asked.work.model, asked.work.batch_most).filter(
         (pl.col("micro_batch") <= 2) & (pl.col("tensor_parallel") >= 8)

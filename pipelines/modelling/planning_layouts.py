@@ -22,17 +22,19 @@ MICRO_BATCHES = (1, 2, 4, 8)
 MOST_MICRO_BATCHES = 4096
 """Micro-batches of a step from which their least size is doubled."""
 
-LAYOUT = (
+PUBLISHED = (
     "tensor_parallel",
     "context_parallel",
     "pipeline_parallel",
     "virtual_pipeline",
     "expert_parallel",
     "micro_batch",
-    "is_recomputed",
 )
+"""What launch files state of a layout."""
 
-_SCHEMA = dict.fromkeys(LAYOUT[:-1], pl.Int64) | {"is_recomputed": pl.Boolean}
+LAYOUT = (*PUBLISHED, "is_recomputed")
+
+_SCHEMA = dict.fromkeys(PUBLISHED, pl.Int64) | {"is_recomputed": pl.Boolean}
 
 
 def layouts(model: Workload, batch_most: int = MOST_MICRO_BATCHES) -> pl.DataFrame:
