@@ -25,8 +25,8 @@ from pipelines.settings import Settings
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 IN_THE_UI = {".dagster/repository": "__repository__@rackrecon"}
-"""Tag by which the UI finds the runs of a job and draws its timeline; only runs that it launched itself get one from
-Dagster. The location is that of workspace.yaml, and its one repository has Dagster's name for an unnamed one."""
+"""Tag by which the UI finds the runs of a job; only runs that it launched itself get one from Dagster. The
+location is that of workspace.yaml, and its one repository has Dagster's name for an unnamed one."""
 _NO_COMPUTE_LOGS = {
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
