@@ -1,10 +1,12 @@
-"""The command in a process of its own, as a shell runs it."""
+"""The command in a process of its own, as a shell runs it, and the Dagster UI that it serves."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from pipelines.cli import main; main()"]
@@ -21,3 +23,19 @@ def rackrecon(*arguments: str, cwd: Path | None = None, **environment: str) -> s
         check=False,
         timeout=200,
     )
+
+
+def free_port() -> int:
+    """Return a port of the loopback address that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def ui_answers(port: int) -> bool:
+    """Say whether the Dagster UI answers on a port of this machine."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=2) as response:
+            return b"dagster" in response.read()
+    except OSError:
+        return False

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from pipelines.refreshing.round_inputs import RoundInput, remember
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
-from tests.command import COMMAND
+from tests.command import COMMAND, free_port, ui_answers
 from tests.integration.conftest import published_files, write_tarball
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(600)]
@@ -54,27 +52,13 @@ def served(tmp_path: Path) -> Iterator[Served]:
             )
             assert refresh.returncode == 0, refresh.stderr
             deadline = time.monotonic() + SECONDS
-            while not answers(port):
+            while not ui_answers(port):
                 assert time.monotonic() < deadline, "the UI does not come up"
                 time.sleep(0.2)
             yield Served(f"http://127.0.0.1:{port}", tarball)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-def answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=2) as response:
-            return b"dagster" in response.read()
-    except OSError:
-        return False
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import re
 import secrets
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
+from tests.command import free_port
 from tests.integration.cluster import holding
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -37,12 +37,6 @@ def shown_dagster_yaml() -> str:
     """Return the instance's settings as docs/deployment.md shows them."""
     (text,) = re.findall(r"```yaml title=dagster\.yaml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     return str(text)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

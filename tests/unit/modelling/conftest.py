@@ -12,7 +12,7 @@ from pipelines.modelling import workloads
 
 MakeRuns = Callable[..., pl.DataFrame]
 
-_HEADLINE: dict[str, Any] = {
+LAYOUT = {
     "tensor_parallel": 4,
     "context_parallel": 2,
     "pipeline_parallel": 8,
@@ -21,6 +21,8 @@ _HEADLINE: dict[str, Any] = {
     "data_parallel": 39,
     "micro_batch": 1,
     "global_batch_size": 1248,
+}
+_HEADLINE: dict[str, Any] = LAYOUT | {
     "accelerator_count": 2496,
     "domain_accelerators": 72,
     "micro_batch_seconds": 0.16836173,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.modelling import memory, workloads
 from pipelines.modelling.memory import Recompute, Sharding, Storage
+from tests.unit.modelling.conftest import LAYOUT
 
 # TP, DP, batch, gigabytes needed, gigabytes that software can use; Llama 3.1 405B with CP 2 and PP 8 of VP 8
 MACHINES = {
@@ -21,17 +22,7 @@ MACHINES = {
 
 
 def _run(benchmark: str = "llama31_405b", **columns: int) -> pl.DataFrame:
-    usual = {
-        "tensor_parallel": 4,
-        "context_parallel": 2,
-        "pipeline_parallel": 8,
-        "virtual_pipeline": 8,
-        "expert_parallel": 1,
-        "data_parallel": 39,
-        "micro_batch": 1,
-        "global_batch_size": 1248,
-    }
-    return pl.DataFrame([usual | columns]).join(workloads.frame().filter(benchmark=benchmark), how="cross")
+    return pl.DataFrame([LAYOUT | columns]).join(workloads.frame().filter(benchmark=benchmark), how="cross")
 
 
 @pytest.mark.parametrize("machine", list(MACHINES))

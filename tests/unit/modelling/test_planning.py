@@ -17,6 +17,7 @@ from pipelines.modelling.planning import Machine, Plan, StepModel, Work
 from pipelines.modelling.planning_layouts import layouts
 from pipelines.modelling.planning_search import chunks, search
 from pipelines.modelling.workloads import Workload
+from tests.unit.modelling.conftest import LAYOUT
 
 BY_NAME = {workload.benchmark: workload for workload in workloads.WORKLOADS}
 LLAMA_405B = BY_NAME["llama31_405b"]
@@ -28,17 +29,7 @@ GB200 = Machine(
     nic_gigabytes_per_second=50.0,
     active_per_rack=64,
 )
-HEADLINE = {
-    "tensor_parallel": 4,
-    "context_parallel": 2,
-    "pipeline_parallel": 8,
-    "virtual_pipeline": 8,
-    "expert_parallel": 1,
-    "data_parallel": 39,
-    "micro_batch": 1,
-    "global_batch_size": 1248,
-    "is_recomputed": False,
-}
+HEADLINE = LAYOUT | {"is_recomputed": False}
 
 
 def needs(least: int, most: int, samples: float = 327_360.0) -> pl.DataFrame:
