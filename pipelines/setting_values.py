@@ -50,6 +50,9 @@ def path(variable: str, text: str) -> Path:
     return Path(os.path.normpath(REPOSITORY / expanded))
 
 
+_WITH_CREDENTIALS = "one with a user's name or password"
+"""What is shown in the place of an address that holds them."""
+
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w=+~-][\w.=+~-]*)*/?")
 
 
@@ -58,7 +61,7 @@ def location(variable: str, text: str) -> str:
     if not text.startswith("s3:"):
         return str(path(variable, text))
     if not _BUCKET.fullmatch(text):
-        shown = "one with a user's name or password" if "@" in text else text
+        shown = _WITH_CREDENTIALS if "@" in text else text
         raise ConfigurationError(variable, "a folder, or a bucket and prefix as s3://bucket/prefix", shown)
     return text.rstrip("/")
 
@@ -106,10 +109,13 @@ def pages(variable: str, text: str) -> bool:
 
 def address(variable: str, text: str) -> str:
     """Read the address of a host, with or without a path; only a loopback host may be asked without TLS."""
+    host = text.partition("://")[2].partition("/")[0]
+    if "@" in host:
+        raise ConfigurationError(variable, "an address without a user's name or password", _WITH_CREDENTIALS)
     try:
         parts = urlsplit(text)
         is_address = parts.scheme in ("https", "http") and bool(parts.hostname) and not (parts.query or parts.fragment)
-        is_address = is_address and parts.username is None and (parts.port is None or parts.port > 0)
+        is_address = is_address and (parts.port is None or parts.port > 0)
     except ValueError:
         is_address = False
     if not is_address or (parts.scheme == "http" and not is_loopback(parts.hostname)):
@@ -131,7 +137,8 @@ def mirrors(variable: str, text: str) -> dict[str, str]:
     """Read which hosts are asked at another address."""
     pairs = [entry.strip().partition("=") for entry in text.split(",") if entry.strip()]
     if any(not re.fullmatch(r"[\w.-]+(:[0-9]+)?", host) for host, _, _ in pairs):
-        raise ConfigurationError(variable, "HOST=ADDRESS pairs with commas between", text)
+        shown = _WITH_CREDENTIALS if "@" in text else text
+        raise ConfigurationError(variable, "HOST=ADDRESS pairs with commas between", shown)
     return {host.lower(): address(variable, mirror) for host, _, mirror in pairs}
 
 

@@ -19,7 +19,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import S3Store
 
 from pipelines.lake.storage import MissingObjectError, StorageError
-from pipelines.settings import ConfigurationError, is_loopback
+from pipelines.setting_values import ConfigurationError, address
 
 if TYPE_CHECKING:
     from obstore.store import S3Config
@@ -240,21 +240,9 @@ def _as_configuration(text: str, environ: Mapping[str, str]) -> ConfigurationErr
 
 
 def _endpoint(environ: Mapping[str, str]) -> str:
-    """Return the address of the host, blank for AWS's own; only a loopback host may be asked without TLS."""
+    """Return the address of the host, blank for AWS's own."""
     name, text = next(((name, text) for name in _ENDPOINTS if (text := environ.get(name, "").strip())), ("", ""))
-    if not text:
-        return ""
-    try:
-        parts = urlsplit(text)
-        is_address = bool(parts.hostname) and not (parts.query or parts.fragment) and (parts.port or 1) > 0
-    except ValueError:
-        is_address = False
-    if is_address and parts.username is not None:
-        raise ConfigurationError(name, "an address without a user's name or password", f"{parts.scheme}://...")
-    is_safe = is_address and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname)))
-    if not is_safe:
-        raise ConfigurationError(name, "an address that starts with https:// (http:// on this machine)", text)
-    return text.rstrip("/")
+    return address(name, text) if text else ""
 
 
 def _match(pattern: str, text: str) -> str | None:

@@ -70,6 +70,16 @@ def test_credentials_in_the_lakes_address_are_refused_and_not_shown() -> None:
     assert "never-to-be-shown" not in str(caught.value) + repr(vars(caught.value))
 
 
+@pytest.mark.parametrize("variable", ["RACKRECON_RESULTS_API", "RACKRECON_RESULTS_ARCHIVES", "RACKRECON_MIRRORS"])
+@pytest.mark.parametrize("rest", ["host", "host/path", "host:x", "host?query", "[::1"])
+def test_credentials_in_the_address_of_a_host_are_refused_and_not_shown(variable: str, rest: str) -> None:
+    address = f"https://somebody:never-to-be-shown@{rest}"
+    for text in (address, f"host={address}") if variable == "RACKRECON_MIRRORS" else (address,):
+        with pytest.raises(ConfigurationError, match=f"^{variable}: expected .*one with a user's name") as caught:
+            Settings.from_environment({variable: text})
+        assert "never-to-be-shown" not in str(caught.value) + repr(vars(caught.value))
+
+
 def test_relative_paths_start_at_the_repository_wherever_the_program_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
