@@ -93,11 +93,11 @@ class KnownEvents:
         may_be_rows = np.zeros(len(places), np.bool_)
         for letters_of_key in self._letters_of_rows:
             may_be_rows |= letters == letters_of_key
-        self._bytes_read += len(content)
+        slices = self._slices(len(content))
         of_rows, others = tails.at(may_be_rows.nonzero()[0]), tails.at((~may_be_rows).nonzero()[0])
-        known_rows, rows = self._shapes.read(content, of_rows.starts, of_rows.digits, self._cut(content, of_rows))
+        known_rows, rows = self._shapes.read(content, of_rows.starts, of_rows.ends, of_rows.digits, slices)
 
-        numbers = self._numbers_of(self._cut(content, others))
+        numbers = self._numbers_of(slices.of(content, others.starts, others.ends))
         codes = self._codes[numbers]
         values = (codes == _VALUE).nonzero()[0]
         is_known = np.zeros(len(located.starts), np.bool_)
@@ -110,9 +110,11 @@ class KnownEvents:
             [known.at(of_rows.places) for known in rows],
         )
 
-    def _cut(self, content: bytes, tails: _Tails) -> Slices:
+    def _slices(self, size_bytes: int) -> type[Slices]:
+        """Return how to cut slices out of a content of that size."""
+        self._bytes_read += size_bytes
         is_arrow_worthwhile = self._bytes_read > _BYTES_FOR_ARROW or arrow.cache_info().currsize
-        return (ArrowSlices if is_arrow_worthwhile else PlainSlices).of(content, tails.starts, tails.ends)
+        return ArrowSlices if is_arrow_worthwhile else PlainSlices
 
     def _numbers_of(self, tails: Slices) -> Offsets:
         """Return the number under which each tail is known, those that were not until now included."""

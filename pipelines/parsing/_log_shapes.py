@@ -109,17 +109,19 @@ class Shapes:
         self._begins, self._lengths = (np.zeros((self._most_columns, capacity), np.int32) for _ in range(2))
         self._texts: dict[int, dict[str, str]] = {}
 
-    def read(self, content: bytes, starts: Offsets, digits: Digits, tails: Slices) -> tuple[Flags, list[KnownRows]]:
+    def read(
+        self, content: bytes, starts: Offsets, ends: Offsets, digits: Digits, slices: type[Slices]
+    ) -> tuple[Flags, list[KnownRows]]:
         """Return of which events no more is read than stands here, and rows of each kind.
 
         Args:
             content: What the texts stand in.
             starts: Where their tails begin.
+            ends: Where they end.
             digits: Of their times.
-            tails: What follows the digits; it is overwritten.
+            slices: How to cut out what is looked at.
         """
-        tails.write_ones()
-        distinct, of_texts = tails.distinct()
+        distinct, of_texts = slices.with_ones(content, starts, ends).distinct()
         shapes = self._look_up(distinct)
         codes = self._codes[shapes]
         is_known = (codes != _UNKNOWN)[of_texts] & ~self._have_leading_zeros(content, starts, shapes, of_texts)
@@ -132,7 +134,7 @@ class Shapes:
             chosen = (is_of_kind[of_texts] & is_known).nonzero()[0]
             of_rows = of_texts[chosen]
             of_kind = shapes * is_of_kind
-            numbers = dict(self._numbers_of(content, starts[chosen], kind, of_kind, of_rows, tails))
+            numbers = dict(self._numbers_of(content, starts[chosen], kind, of_kind, of_rows, slices))
             texts = dict(self._texts_of(of_kind, of_rows))
             rows.append(KnownRows(chosen, times_ms(digits.only(chosen)), self._keys[of_kind][of_rows], numbers, texts))
         return is_known, rows
@@ -158,7 +160,7 @@ class Shapes:
         return have_zeros
 
     def _numbers_of(
-        self, content: bytes, starts: Offsets, kind: RowKind, shapes: Offsets, of_rows: Offsets, tails: Slices
+        self, content: bytes, starts: Offsets, kind: RowKind, shapes: Offsets, of_rows: Offsets, slices: type[Slices]
     ) -> Iterator[tuple[str, Floats]]:
         """Yield the columns that some rows have numbers in."""
         for name, begins, lengths in zip(kind.columns, self._begins[:, shapes], self._lengths[:, shapes], strict=False):
@@ -166,12 +168,12 @@ class Shapes:
                 continue
             begin, length = starts + begins[of_rows], lengths[of_rows]
             if lengths[shapes > 0].all():
-                yield name, tails.of(content, begin, begin + length).numbers()
+                yield name, slices.of(content, begin, begin + length).numbers()
                 continue
             have_some = length.nonzero()[0]
             begin, length = begin[have_some], length[have_some]
             column = np.full(len(starts), math.nan)
-            column[have_some] = tails.of(content, begin, begin + length).numbers()
+            column[have_some] = slices.of(content, begin, begin + length).numbers()
             yield name, column
 
     def _texts_of(self, shapes: Offsets, of_rows: Offsets) -> Iterator[tuple[str, Texts]]:

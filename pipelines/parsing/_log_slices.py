@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +16,9 @@ from pipelines.parsing._log_lines import Floats, Offsets
 
 _BLOCK_BYTES = 2**17
 _ZERO, _ONE = b"01"
-_DIGITS_TO_ONES = bytes.maketrans(b"0123456789", b"1" * 10)
+
+
+_decode_numbers = msgspec.json.Decoder(list[float]).decode
 
 
 class PlainSlices:
@@ -29,9 +32,13 @@ class PlainSlices:
         """Cut them out of the content; they lie behind one another."""
         return cls([content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
 
-    def write_ones(self) -> None:
-        """Write a 1 in place of every digit."""
-        self._slices = [slice_.translate(_DIGITS_TO_ONES) for slice_ in self._slices]
+    @classmethod
+    def with_ones(cls, content: bytes, starts: Offsets, ends: Offsets) -> PlainSlices:
+        """Cut them out of the content, with a 1 in place of every digit."""
+        # To copy a whole content is faster than to look at each slice.
+        ones = np.frombuffer(bytearray(content), np.uint8)
+        _write_ones(ones)
+        return cls.of(ones.tobytes(), starts, ends)
 
     def distinct(self) -> tuple[list[bytes], Offsets]:
         """Return the distinct ones, and for each slice the number of the one it is equal to."""
@@ -41,7 +48,7 @@ class PlainSlices:
 
     def numbers(self) -> Floats:
         """Return the numbers that they write, as JSON does."""
-        return np.array(list(map(float, self._slices)), np.float64)
+        return np.array(_decode_numbers(b"[" + b",".join(self._slices) + b"]"), np.float64)
 
 
 class ArrowSlices:
@@ -62,10 +69,13 @@ class ArrowSlices:
         chosen = pa.array(np.arange(0, 2 * len(starts), 2))
         return cls(pa.compute.take(with_gaps, chosen, memory_pool=pa.system_memory_pool()))
 
-    def write_ones(self) -> None:
-        """Write a 1 in place of every digit."""
-        *_, characters = self._array.buffers()
+    @classmethod
+    def with_ones(cls, content: bytes, starts: Offsets, ends: Offsets) -> ArrowSlices:
+        """Cut them out of the content, with a 1 in place of every digit."""
+        slices = cls.of(content, starts, ends)
+        *_, characters = slices._array.buffers()
         _write_ones(np.frombuffer(characters, np.uint8))
+        return slices
 
     def distinct(self) -> tuple[list[bytes], Offsets]:
         """Return the distinct ones, and for each slice the number of the one it is equal to."""
