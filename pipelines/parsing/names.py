@@ -176,8 +176,13 @@ def rack_product_named(text: object, part: str | None = None) -> RackProduct | N
 
 def _stands_in(name: str, text: object) -> bool:
     """Say whether a text holds a name, however its letters and digits are joined, with no further digit behind."""
-    spelled = "[^a-z0-9]*".join(_squash(name))
-    return re.search(rf"{spelled}(?!\d)", plain(text).lower()) is not None
+    return _spelled(name).search(plain(text).lower()) is not None
+
+
+@cache
+def _spelled(name: str) -> re.Pattern[str]:
+    letters = "[^a-z0-9]*".join(_squash(name))
+    return re.compile(rf"{letters}(?!\d)")
 
 
 def names_nvlink_machine(text: object) -> bool:

@@ -23,8 +23,11 @@ _DIGITS = r"\d{1,12}(?:\.\d{1,20})?"
 
 def plain(text: object) -> str:
     """Return a text, cut to `LONGEST_TEXT` characters, with plain spaces, dashes, times signs and letters."""
-    normal = unicodedata.normalize("NFKC", str(text)[:LONGEST_TEXT]).replace("\u00d7", "x")
-    return " ".join(re.sub("[\u2010-\u2015\u2212]", "-", normal).split())
+    normal = str(text)[:LONGEST_TEXT]
+    if not normal.isascii():
+        normal = unicodedata.normalize("NFKC", normal).replace("\u00d7", "x")
+        normal = re.sub("[\u2010-\u2015\u2212]", "-", normal)
+    return " ".join(normal.split())
 
 
 def is_absent(text: object) -> bool:

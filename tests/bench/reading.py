@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -106,17 +107,16 @@ def official_seconds(submitter: Path, round_name: str) -> float:
 
 def score(files: Sequence[PublishedFile]) -> pl.DataFrame:
     """Return `mart.results` from published files, by the parsers and rules of a refresh."""
-    runs = parse_result_logs(_of(files, "result_log")).runs
-    systems, _ = parse_system_descriptions(_of(files, "system_description"))
-    factors, _ = parse_scaling_factors(_of(files, "scaling_factor"))
-    readings, _ = parse_power_logs(_of(files, "power_log"))
+    of_kind: dict[str | None, list[PublishedFile]] = defaultdict(list)
+    for file in files:
+        of_kind[_kind(file)].append(file)
+    runs = parse_result_logs(of_kind["result_log"]).runs
+    systems, _ = parse_system_descriptions(of_kind["system_description"])
+    factors, _ = parse_scaling_factors(of_kind["scaling_factor"])
+    readings, _ = parse_power_logs(of_kind["power_log"])
     rules = load_rules()
     results, _ = score_results(runs, judge_runs(runs, systems, rules), systems, factors, readings, rules)
     return results
-
-
-def _of(files: Sequence[PublishedFile], kind: str) -> Iterator[PublishedFile]:
-    return (file for file in files if _kind(file) == kind)
 
 
 def _kind(file: PublishedFile) -> str | None:
