@@ -63,13 +63,14 @@ def parse_result_log_batches(
     files: Iterable[PublishedFile], batch_bytes: int = DEFAULT_BATCH_BYTES
 ) -> Iterator[ParsedLogs]:
     """Yield what the logs say in batches of about `batch_bytes` of log text or less; at least one, maybe empty."""
-    batch = _Batch()
+    reader = LogReader(_READ_AS_ROWS, _READ_IN_FULL, SETTINGS)
+    batch = _Batch(reader)
     is_any_yielded = False
     for file in files:
         batch.add(file)
         if batch.size_bytes >= batch_bytes or batch.statistics_count >= _STATISTICS_A_BATCH:
             yield batch.frames()
-            batch, is_any_yielded = _Batch(), True
+            batch, is_any_yielded = _Batch(reader), True
     if batch.file_count or not is_any_yielded:
         yield batch.frames()
 
@@ -77,13 +78,13 @@ def parse_result_log_batches(
 class _Batch:
     """What several logs say, as plain values until they become frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: LogReader) -> None:
+        self._reader = reader
         self.file_count = 0
         self.size_bytes = 0
         self._log_count = 0
         self._waiting: list[tuple[PublishedFile, Placed]] = []
         self._waiting_bytes = 0
-        self._reader = LogReader(_READ_AS_ROWS, _READ_IN_FULL, SETTINGS)
         self._runs = RunTable()
         self._marks = RowColumns(MARK_ROWS)
         self._evals = EvalTable()
