@@ -18,6 +18,12 @@ Row = tuple[str, str, str]
 """One line of the page: what was measured, the figure, and what it should be."""
 
 
+def goal(wanted: float, measured: float, *, at_most: bool = False) -> str:
+    """Return what a figure should be, and that it is not where it is not."""
+    is_met = measured <= wanted if at_most else measured >= wanted
+    return f"goal {wanted:,g}" if is_met else f"goal {wanted:,g}, missed"
+
+
 @dataclass(frozen=True)
 class Usage:
     """What one finished command used."""

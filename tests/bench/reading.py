@@ -24,7 +24,7 @@ from pipelines.scoring.results import score_results
 from pipelines.scoring.rules import load_rules
 from pipelines.scoring.runs import judge_runs
 from tests.bench.corpus import ROUNDS, private_copy
-from tests.bench.measuring import ONE_CORE, Row, alone, cores, median_processor_seconds, python, run
+from tests.bench.measuring import ONE_CORE, Row, alone, cores, goal, median_processor_seconds, python, run
 from tests.bench.parsing import parse
 
 GOALS_MEGABYTES_PER_SECOND = {"training-v5.0": 500, "training-v5.1": 350}
@@ -41,8 +41,8 @@ def one_core() -> Iterator[Row]:
         growth = (measured["seconds"] / measured["bytes"]) / (measured["half_seconds"] / measured["half_bytes"])
         peak, base = (alone("tests.bench.parsing", round_name, what)["megabytes"] for what in ("memory", "base"))
         events = measured["events"]
-        goal = f"goal {GOALS_MEGABYTES_PER_SECOND[round_name]}"
-        yield (f"{round_name}: {megabytes:,.1f} MB of log text", f"{speed:,.0f} MB/s", goal)
+        wanted = goal(GOALS_MEGABYTES_PER_SECOND[round_name], speed)
+        yield (f"{round_name}: {megabytes:,.1f} MB of log text", f"{speed:,.0f} MB/s", wanted)
         yield (f"{round_name}: {events:,.0f} log events", f"{events / measured['seconds'] / 1e6:.2f} million/s", "")
         yield (
             f"{round_name}: time over that of a bare search for the token in the same bytes",
@@ -50,7 +50,8 @@ def one_core() -> Iterator[Row]:
             "",
         )
         yield (f"{round_name}: cost per byte of all logs over that of half", f"{growth:.2f} x", "linear is 1")
-        yield (f"{round_name}: peak memory of the process, streaming", f"{peak:,.0f} MB", "goal 300")
+        wanted = goal(300, peak, at_most=True)
+        yield (f"{round_name}: peak memory of the process, streaming", f"{peak:,.0f} MB", wanted)
         yield (f"{round_name}: the same process that parses nothing", f"{base:,.0f} MB", "")
 
 
@@ -60,8 +61,8 @@ def two_cores() -> Iterator[Row]:
         searched = alone("tests.bench.parsing", round_name, "grep")
         megabytes = searched["bytes"] / 1e6
         seconds = _together(round_name)
-        goal = "goal 1,000" if round_name == "training-v5.0" else ""
-        yield (f"{round_name}: both cores, on the clock", f"{megabytes / seconds:,.0f} MB/s", goal)
+        wanted = goal(1_000, megabytes / seconds) if round_name == "training-v5.0" else ""
+        yield (f"{round_name}: both cores, on the clock", f"{megabytes / seconds:,.0f} MB/s", wanted)
         yield (f"{round_name}: time on both cores over that of `grep -c`", f"{seconds / searched['seconds']:.1f} x", "")
 
 
@@ -94,8 +95,9 @@ def _against_official(named: str, files: list[PublishedFile], seconds: float) ->
     logs = [file for file in files if _kind(file) == "result_log"]
     parsed, scored = median_processor_seconds(lambda: parse(logs)), median_processor_seconds(lambda: score(files))
     yield (f"{named}: {len(logs):,} logs, official", f"{seconds:.1f} s", "")
-    yield (f"{named}: official over ours, bytes to frames", f"{seconds / parsed:,.0f} x", "goal 100")
-    yield (f"{named}: official over ours, bytes to scores", f"{seconds / scored:,.0f} x", "goal 300")
+    for what, ours, wanted in (("frames", parsed, 100), ("scores", scored, 300)):
+        ratio = seconds / ours
+        yield (f"{named}: official over ours, bytes to {what}", f"{ratio:,.0f} x", goal(wanted, ratio))
 
 
 def official_seconds(submitter: Path, round_name: str) -> float:
