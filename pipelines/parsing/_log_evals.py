@@ -221,7 +221,14 @@ def _last_results(counted: pl.DataFrame) -> pl.DataFrame:
             has_passed=pl.lit(True),
         )
     )
-    last = counted.group_by("log", maintain_order=True).last().join(passing, on="log", how="left")
+    last = (
+        counted.select("log", "benchmark", *progress, "quality")
+        .group_by("log", maintain_order=True)
+        .last()
+        .join(passing, on="log", how="left")
+        # As Python rounds; Polars may end in another digit.
+        .with_columns(pl.col("epoch_number").map_elements(lambda number: round(number, 3), return_dtype=pl.Float64))
+    )
     return last.join(counts, on="log").select(
         "log", "eval_count", *_progress(pl.col("has_passed").fill_null(False)), final_quality="quality"
     )
@@ -231,13 +238,12 @@ def _progress(has_passed: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     """Return `samples_to_converge` and `samples_unit`."""
     samples = pl.when(has_passed).then("passing_samples").otherwise("samples_count")
     steps = pl.when(has_passed).then("passing_step").otherwise("step_number")
-    epochs = pl.col("epoch_number").map_elements(lambda number: round(number, 3), return_dtype=pl.Float64)
     epoch_unit = pl.col("benchmark").replace_strict(_EPOCH_UNITS, default="epochs")
     known = {
         name: (pl.when(value >= 0).then(value), pl.when(value >= 0).then(unit))
         for name, value, unit in (
             ("samples", samples, pl.lit("samples")),
-            ("epochs", epochs, epoch_unit),
+            ("epochs", pl.col("epoch_number"), epoch_unit),
             ("steps", steps, pl.lit("steps")),
         )
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from threading import local
 
 import polars as pl
 
@@ -63,7 +64,7 @@ def parse_result_log_batches(
     files: Iterable[PublishedFile], batch_bytes: int = DEFAULT_BATCH_BYTES
 ) -> Iterator[ParsedLogs]:
     """Yield what the logs say in batches of about `batch_bytes` of log text or less; at least one, maybe empty."""
-    reader = LogReader(_READ_AS_ROWS, _READ_IN_FULL, SETTINGS)
+    reader = _reader()
     batch = _Batch(reader)
     is_any_yielded = False
     for file in files:
@@ -73,6 +74,22 @@ def parse_result_log_batches(
             batch, is_any_yielded = _Batch(reader), True
     if batch.file_count or not is_any_yielded:
         yield batch.frames()
+
+
+def _reader() -> LogReader:
+    """Return the reader of this thread: what it learnt of some events holds for those of any round."""
+    if not hasattr(_OF_THREAD, "reader"):
+        _OF_THREAD.reader = new_reader()
+    reader: LogReader = _OF_THREAD.reader
+    return reader
+
+
+def new_reader() -> LogReader:
+    """Return a reader of what the tables need, to which all events are new."""
+    return LogReader(_READ_AS_ROWS, _READ_IN_FULL, SETTINGS)
+
+
+_OF_THREAD = local()
 
 
 class _Batch:

@@ -42,6 +42,7 @@ STANDARD_FOR_PURE_ROOMS = {
     "statistics",
     "string",
     "struct",
+    "threading",
     "tomllib",
     "types",
     "typing",

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.parsing import _log_known, _log_shapes
+from pipelines.parsing import _log_known, _log_shapes, result_logs
 from pipelines.parsing._event_columns import MARK_ROWS
 from pipelines.parsing._log_json import decode_short
 from pipelines.parsing._log_known import KnownEvents, Parted
@@ -135,6 +135,7 @@ def _either_kind_of_slices(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(_log_known, "PlainSlices", request.param)
         patch.setattr(_log_known, "ArrowSlices", request.param)
         patch.setattr(_log_known, "_FEWEST_WORTHWHILE", 1)
+        patch.setattr(result_logs, "_reader", result_logs.new_reader)
         yield
 
 
@@ -145,6 +146,22 @@ def test_known_events_are_read_as_if_each_were_decoded(logs: list[list[str]], be
     assert_as_if_decoded(
         [log_file(lines, number, benchmark, rounds[number]) for number, lines in enumerate(logs)],
     )
+
+
+LOGS = st.lists(texts(), min_size=1, max_size=20).map(log_file)
+
+
+@given(st.lists(LOGS, min_size=2, max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_what_is_learnt_of_some_logs_changes_nothing_in_others(files: list[PublishedFile]) -> None:
+    expected = [parse_result_logs([file]) for file in files]
+    reader = result_logs.new_reader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(result_logs, "_reader", lambda: reader)
+        for place in [*range(len(files)), *reversed(range(len(files)))]:
+            parsed = parse_result_logs([files[place]])
+            for name in ("runs", "evals", "steps", "findings"):
+                assert getattr(parsed, name).equals(getattr(expected[place], name)), name
 
 
 def parted(lines: list[str]) -> Parted:
