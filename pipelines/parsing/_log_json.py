@@ -134,17 +134,19 @@ def _decode_with_json(text: bytes) -> tuple[Event, list[str]]:
 def load_json(text: bytes) -> Any:
     """Return the JSON value of an event's text.
 
+    Spaces of any kind may follow it, as the official reader strips the line; before it only those of JSON may stand.
+
     Raises:
         NotAnEventError: the text is not JSON to the json module, decoded as the official reader does (Latin-1).
     """
     try:
-        record = json.loads(text.decode("latin-1").strip())
+        record = json.loads(text.decode("latin-1").rstrip())
     except (ValueError, RecursionError) as error:
         raise NotAnEventError(f"not JSON: {error}", is_json=False) from None
     if text.isascii():
         return record
     try:
-        return json.loads(text.decode("utf-8").strip())
+        return json.loads(text.decode("utf-8").rstrip())
     except (ValueError, RecursionError):
         return record
 

@@ -837,6 +837,20 @@ VALID = log_file(
 ).content
 
 
+@pytest.mark.parametrize("space", [" ", "\t", "\xa0", "\x85", "\x1c", "\x0c"])
+@pytest.mark.parametrize("is_before", [True, False])
+def test_spaces_around_an_event_are_taken_as_the_official_reader_takes_them(space: str, *, is_before: bool) -> None:
+    event = VALID.decode().splitlines()[-1].removeprefix(":::MLLOG ")
+    text = f":::MLLOG {space}{event}" if is_before else f":::MLLOG {event}{space}"
+    content = VALID + text.encode("latin-1") + b"\n"
+    (run,) = parse(PublishedFile("training-v6.0", PATH.format(benchmark="bert", number=0), SHA, content)).runs.rows(
+        named=True
+    )
+    good = run["event_count"] - run["broken_line_count"]
+    assert (good, run["broken_line_count"]) == official_counts(content)
+    assert run["broken_line_count"] == (is_before and space not in " \t")
+
+
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_a_damaged_log_is_read_as_the_official_reader_does(data: st.DataObject) -> None:
