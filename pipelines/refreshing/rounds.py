@@ -18,6 +18,7 @@ from pipelines.parsing.launch_configs import parse_launches
 from pipelines.parsing.layout import STRAY, classify, nearly
 from pipelines.parsing.power_logs import parse_power_logs
 from pipelines.parsing.published import PublishedFile, findings_frame
+from pipelines.parsing.result_logs import ParsedLogs
 from pipelines.parsing.scaling_factors import parse_scaling_factors
 from pipelines.parsing.stray_files import stray_file_findings
 from pipelines.parsing.system_descriptions import parse_system_descriptions
@@ -207,12 +208,14 @@ def _parse(workshop: Workshop, round_name: str) -> None:
 
 def _parse_logs(workshop: Workshop, round_name: str, pending: Mapping[str, PendingPartition]) -> pl.DataFrame:
     """Parse the result logs group by group and return their runs, which the launches need."""
-    groups = log_groups(workshop.lake, workshop.settings.lake, round_name)
-    runs = []
-    for logs in workshop.spread(read_group, groups):
+
+    def land(logs: ParsedLogs) -> pl.DataFrame:
         pending["core.runs"].append(logs.runs)
         pending["core.evals"].append(logs.evals)
         pending["core.steps"].append(logs.steps)
         pending["core.parse_findings"].append(logs.findings)
-        runs.append(logs.runs)
-    return pl.concat(runs)
+        return logs.runs
+
+    groups = log_groups(workshop.lake, workshop.settings.lake, round_name)
+    # Unlike a loop, this holds no group while the next one is read.
+    return pl.concat(list(map(land, workshop.spread(read_group, groups))))

@@ -23,7 +23,7 @@ from tests.integration.live.conftest import DirectRunner, Host, commit, files_of
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(900)]
 
-MOST_MEGABYTES = 400
+MOST_MEGABYTES = 450
 GIGABYTE = 10**9
 
 LEFT_OUT = ("check_answers", "gather_findings")
