@@ -1,4 +1,4 @@
-"""Log events of many logs as columns, and known marks among them as arrays.
+"""Rows of many logs as columns, and marks among them as arrays.
 
 Holding events as columns belongs here; which events a table wants, and what they mean, does not.
 """
@@ -60,6 +60,7 @@ class RowColumns:
         whole = {"place": pl.Int64(), "time_ms": pl.Int64(), "key": pl.Int8()}
         self._schema = whole | {name: pl.String() if name in texts else pl.Float64() for name in kind.columns}
         self._kind = kind
+        self._keys = {key: number for number, key in enumerate(kind.keys)}
         self._known_count = 0
         self._known = {name: _Column(name, dtype) for name, dtype in whole.items()}
         self._decoded: list[tuple[Any, ...]] = []
@@ -71,9 +72,10 @@ class RowColumns:
         for name, values in (of_all | known.numbers | known.texts).items():
             self._column(name).add(self._known_count, values)
         self._known_count += len(known.places)
-        keys = {key: number for number, key in enumerate(self._kind.keys)}
         rows = ((event, self._kind.read(event)) for event in events)
-        self._decoded += [(event.place, event.time_ms, keys[event.key], *row) for event, row in rows if row is not None]
+        self._decoded += [
+            (event.place, event.time_ms, self._keys[event.key], *row) for event, row in rows if row is not None
+        ]
         if len(self._decoded) > _ROWS_HELD_AS_TUPLES:
             self._hold_as_frame()
 
@@ -119,7 +121,8 @@ class _Column:
         self._name = name
         self._dtype = dtype
         self._joined: list[npt.NDArray[Any]] = []
-        self._parts: list[npt.NDArray[Any]] = [np.empty(0)]
+        # Of the column's own type: joined with whole numbers, an empty array of others makes all of them floats.
+        self._parts: list[npt.NDArray[Any]] = [pl.Series(dtype=dtype).to_numpy()]
         self._row_count = 0
 
     def add(self, first_row: int, values: npt.NDArray[Any]) -> None:

@@ -54,10 +54,10 @@ def meant_fields(names: Iterable[str], known: Collection[str]) -> dict[str, str]
 
 
 @lru_cache(_NAMES_REMEMBERED)
-def _near(name: str, fields: frozenset[str]) -> list[str]:
+def _near(name: str, fields: frozenset[str]) -> tuple[str, ...]:
     """Return the fields that a name may mean; descriptions of a round mostly share their names."""
     spelled = re.sub("[^a-z0-9]+", "_", name.strip().lower())
-    return [spelled] if spelled in fields else [field for field in fields if is_one_slip(spelled, field)]
+    return (spelled,) if spelled in fields else tuple(field for field in fields if is_one_slip(spelled, field))
 
 
 def is_one_slip(written: str, meant: str) -> bool:

@@ -47,14 +47,14 @@ def dask_setup(worker: object) -> None:
 
         log_groups.read_group = held_in(Path(folder), log_groups.read_group, lambda group: group.round == HELD_ROUND)
     elif place == "publishing a partition":
-        from pipelines.lake.tables import Lake  # noqa: PLC0415
+        from pipelines.lake.tables import Lake  # noqa: PLC0415 - only what is held is loaded
 
         publish = held_in(
             Path(folder), Lake._publish, lambda lake, entry, manifest, *_: manifest.partition == HELD_ROUND
         )
         Lake._publish = publish  # type: ignore[method-assign]
     else:
-        from pipelines.modelling import planning_search  # noqa: PLC0415
+        from pipelines.modelling import planning_search  # noqa: PLC0415 - only what is held is loaded
 
         search = held_in(Path(folder), planning_search._search_share, lambda *share: True)
         planning_search._search_share = search

@@ -460,7 +460,7 @@ def test_a_description_that_is_no_json() -> None:
 
 def test_a_description_that_is_nearly_json_is_read_and_refused() -> None:
     nearly = Submission()
-    nearly.described = lambda: Submission().described()[:-2] + b",\n}"  # type: ignore[method-assign]
+    nearly.described = lambda: Submission().described()[:-2] + b",\n}"  # type: ignore[method-assign]  # of this one alone
     row = only(nearly.lint())
     assert (row["severity"], row["rule"], row["expected"]) == ("error", "system.unreadable", "a JSON object")
     assert row["found"].startswith("a comma before } in line ")
