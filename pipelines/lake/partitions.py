@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.lake.gate import QUARANTINE_SCHEMA, gate, typed
+from pipelines.lake.row_groups import RowGroups
 from pipelines.lake.storage import Draft
 from pipelines.schemas import Table
 
@@ -66,10 +67,10 @@ class ParquetDraft:
             self._writer = None
 
     @contextmanager
-    def groups(self) -> Iterator[pq.ParquetFile]:
+    def groups(self) -> Iterator[RowGroups]:
         """Open the finished file for reading, group by group."""
         with self.draft.reopen() as file:
-            yield pq.ParquetFile(file)
+            yield RowGroups(file)
 
 
 class PartitionWriter:
@@ -166,8 +167,7 @@ def _in_key_order(unordered: ParquetDraft, key: list[str]) -> Iterator[pl.DataFr
     """Give the rows of a finished draft in key order, in frames that never part equal keys."""
     with unordered.groups() as groups:
         places = _places(groups, key)
-        sizes = [groups.metadata.row_group(index).total_byte_size for index in range(groups.num_row_groups)]
-        frame_rows = max(1, unordered.rows * BATCH_BYTES // max(1, sum(sizes)))
+        frame_rows = max(1, unordered.rows * BATCH_BYTES // max(1, groups.size_bytes))
         start = 0
         while start < places.height:
             stop = min(start + frame_rows, places.height)
@@ -177,22 +177,20 @@ def _in_key_order(unordered: ParquetDraft, key: list[str]) -> Iterator[pl.DataFr
             start = stop
 
 
-def _places(groups: pq.ParquetFile, key: list[str]) -> pl.DataFrame:
+def _places(groups: RowGroups, key: list[str]) -> pl.DataFrame:
     """Return where each row stands, as group and row, sorted by key; `rank` is equal for equal keys."""
     keys = [
-        pl.DataFrame(pl.from_arrow(groups.read_row_group(index, columns=key)))
-        .with_row_index("row")
-        .with_columns(group=pl.lit(index, pl.UInt32))
-        for index in range(groups.num_row_groups)
+        frame.with_row_index("row").with_columns(group=pl.lit(index, pl.UInt32))
+        for index, frame in enumerate(groups.iter_groups(key))
     ]
     ordered = pl.concat(keys).sort(*key, "group", "row")
     return ordered.select("group", "row", rank=pl.struct(key).rle_id())
 
 
-def _gather(groups: pq.ParquetFile, places: pl.DataFrame) -> pl.DataFrame:
+def _gather(groups: RowGroups, places: pl.DataFrame) -> pl.DataFrame:
     """Return the rows at `places`, copied: a slice of a frame would keep the text of its whole row group."""
     tables = [
-        groups.read_row_group(index).take(rows["row"].to_arrow())
+        groups.read_group_as_arrow(index).take(rows["row"].to_arrow())
         for (index,), rows in places.sort("group", "row").group_by("group", maintain_order=True)
     ]
     return pl.DataFrame(pl.from_arrow(pa.concat_tables(tables)))

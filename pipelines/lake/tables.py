@@ -12,11 +12,11 @@ from urllib.parse import quote, unquote
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipelines.lake.gate import QUARANTINE_SCHEMA, ColumnsError
 from pipelines.lake.manifests import SCHEMA_VERSION, Manifest, columns_sha256, decode_manifest, encode_manifest
 from pipelines.lake.partitions import PartitionWriter
+from pipelines.lake.row_groups import RowGroups
 from pipelines.lake.storage import Draft, LakeError, MissingObjectError, Storage, open_storage
 from pipelines.schemas import TABLES, Table, table
 
@@ -163,7 +163,7 @@ class Lake:
         entry, manifest = table(name), self.manifest(name, partition)
         names = entry.schema.column_names()
         with self._open(entry, partition) as groups:
-            there = groups.schema_arrow.names
+            there = groups.schema.names
             if there == names:
                 return
             columns = entry.schema.columns()
@@ -172,8 +172,7 @@ class Lake:
                 raise self._other_columns(entry, partition, f"without {', '.join(lacking)}")
             made, code = (manifest.inputs, manifest.code_version) if manifest else ({}, "")
             with self.writer(name, partition, inputs=made, code_version=code) as pending:
-                for index in range(groups.num_row_groups):
-                    frame = _frame(groups.read_row_group(index, columns=[name for name in names if name in there]))
+                for frame in groups.iter_groups([name for name in names if name in there]):
                     pending.append(pl.concat([entry.schema.create_empty(), frame], how="diagonal"))
 
     def manifest(self, name: str, partition: str | None = None) -> Manifest | None:
@@ -226,7 +225,7 @@ class Lake:
         frames: list[pl.DataFrame] = [table(name).schema.create_empty()]
         for partition in chosen:
             with self.open_partition(name, partition) as groups:
-                frames.append(_frame(groups.read()))
+                frames.append(groups.read())
         return pl.concat(frames)
 
     def read_as_written(self, name: str, partition: str | None = None) -> pl.DataFrame:
@@ -240,10 +239,10 @@ class Lake:
         self.manifest(name, partition)
         try:
             with self.storage.open(_key(entry, partition)) as file:
-                groups = pq.ParquetFile(file)
+                groups = RowGroups(file)
                 is_bytes = (pa.types.is_binary, pa.types.is_large_binary)
-                plain = [entry.name for entry in groups.schema_arrow if not any(test(entry.type) for test in is_bytes)]
-                return _frame(groups.read(columns=plain))
+                plain = [entry.name for entry in groups.schema if not any(test(entry.type) for test in is_bytes)]
+                return groups.read(plain)
         except MissingObjectError:
             raise self._missing(entry, partition) from None
         except pa.ArrowException as error:
@@ -258,11 +257,10 @@ class Lake:
             MissingPartitionError: the partition is not in the lake.
         """
         with self.open_partition(name, partition) as groups:
-            for index in range(groups.num_row_groups):
-                yield _frame(groups.read_row_group(index, columns=columns))
+            yield from groups.iter_groups(columns)
 
     @contextmanager
-    def open_partition(self, name: str, partition: str | None = None) -> Iterator[pq.ParquetFile]:
+    def open_partition(self, name: str, partition: str | None = None) -> Iterator[RowGroups]:
         """Open a partition for reading row group by row group; it stays as it is while it is open.
 
         Raises:
@@ -274,12 +272,12 @@ class Lake:
         entry = table(name)
         self.manifest(name, partition)
         with self._open(entry, partition) as groups:
-            if groups.schema_arrow.names != entry.schema.column_names():
+            if groups.schema.names != entry.schema.column_names():
                 raise self._other_columns(entry, partition, f"with other columns than {name} has now")
             yield groups
 
     @contextmanager
-    def _open(self, entry: Table, partition: str | None) -> Iterator[pq.ParquetFile]:
+    def _open(self, entry: Table, partition: str | None) -> Iterator[RowGroups]:
         key = _key(entry, partition)
         with ExitStack() as stack:
             try:
@@ -287,7 +285,7 @@ class Lake:
             except MissingObjectError:
                 raise self._missing(entry, partition) from None
             try:
-                yield pq.ParquetFile(file, page_checksum_verification=True)
+                yield RowGroups(file)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 if getattr(error, "errno", None) is not None:
                     raise
@@ -308,7 +306,7 @@ class Lake:
         key = _quarantine_key(table(name), partition)
         try:
             with self.storage.open(key) as file:
-                return _frame(pq.read_table(file))
+                return RowGroups(file).read()
         except MissingObjectError:
             return pl.DataFrame(schema=QUARANTINE_SCHEMA)
 
@@ -330,10 +328,6 @@ class Lake:
         return MissingPartitionError(
             f"{entry.name}: no partition {partition or _ONLY_PARTITION!r} in {place}; there are: {there}"
         )
-
-
-def _frame(rows: pa.Table) -> pl.DataFrame:
-    return pl.DataFrame(pl.from_arrow(rows))
 
 
 def _folder(entry: Table) -> str:

@@ -187,8 +187,8 @@ def _copy(connection: duckdb.DuckDBPyConnection, lake: Lake, entry: Table) -> No
     place = f"{entry.layer}.{_name(entry.short_name)}"
     for partition in lake.partitions(entry.name):
         with lake.open_partition(entry.name, partition) as groups:
-            schema = pa.schema([groups.schema_arrow.field(name) for name in columns])
-            batches = groups.iter_batches(batch_size=_BATCH_ROWS, columns=columns)
+            schema = pa.schema([groups.schema.field(name) for name in columns])
+            batches = groups.iter_arrow_batches(_BATCH_ROWS, columns)
             connection.register("batches", pa.RecordBatchReader.from_batches(schema, batches))
             connection.execute(f"INSERT INTO {place} SELECT * FROM batches")  # noqa: S608 - names of the registry
             connection.unregister("batches")
@@ -227,7 +227,7 @@ def _row_count(lake: Lake, entry: Table) -> int:
     total = 0
     for partition in lake.partitions(entry.name):
         with lake.open_partition(entry.name, partition) as groups:
-            total += groups.metadata.num_rows
+            total += groups.row_count
     return total
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 
 import polars as pl
-import pyarrow.parquet as pq
 
+from pipelines.lake.row_groups import RowGroups
 from pipelines.lake.storage import LakeError
 from pipelines.lake.tables import Lake
 from pipelines.parsing.published import PublishedFile
@@ -84,7 +84,7 @@ def read_files(
     with lake.open_partition("raw.files", partition) as groups:
         contents = _Contents(groups)
         for index, start in _starts_of_groups(groups, rows):
-            facts = _group(groups, index, ["round", "path", "kind", "sha256", "content_path"])
+            facts = groups.read_group(index, ["round", "path", "kind", "sha256", "content_path"])
             for row, fact in enumerate(facts.iter_rows(named=True)):
                 is_wanted = (kinds is None or fact["kind"] in kinds) and (rows is None or start + row in rows)
                 if is_wanted:
@@ -92,11 +92,11 @@ def read_files(
                     yield PublishedFile(fact["round"], fact["path"], fact["sha256"], content)
 
 
-def _starts_of_groups(groups: pq.ParquetFile, rows: range | None) -> Iterator[tuple[int, int]]:
+def _starts_of_groups(groups: RowGroups, rows: range | None) -> Iterator[tuple[int, int]]:
     """Give the row groups that hold any of the rows, each with the number of its first row."""
     start = 0
-    for index in range(groups.num_row_groups):
-        stop = start + groups.metadata.row_group(index).num_rows
+    for index, row_count in enumerate(groups.row_counts):
+        stop = start + row_count
         if rows is None or (start < rows.stop and rows.start < stop):
             yield index, start
         start = stop
@@ -105,7 +105,7 @@ def _starts_of_groups(groups: pq.ParquetFile, rows: range | None) -> Iterator[tu
 class _Contents:
     """Finds the bytes of a file, which another row of the partition may hold; keeps two row groups at hand."""
 
-    def __init__(self, groups: pq.ParquetFile) -> None:
+    def __init__(self, groups: RowGroups) -> None:
         self._groups = groups
         self._starts: list[str] = []
         self._held: dict[int, pl.DataFrame] = {}
@@ -122,8 +122,7 @@ class _Contents:
     def _index_of(self, path: str) -> int:
         """Return the row group that holds `path`: rows ascend by path within the partition."""
         if not self._starts:
-            groups = range(self._groups.num_row_groups)
-            self._starts = [_group(self._groups, index, ["path"])["path"][0] for index in groups]
+            self._starts = [paths["path"][0] for paths in self._groups.iter_groups(["path"])]
         return bisect.bisect_right(self._starts, path) - 1
 
     def _group(self, index: int) -> pl.DataFrame:
@@ -131,13 +130,9 @@ class _Contents:
         if group is None:
             if len(self._held) == 2:
                 del self._held[next(iter(self._held))]
-            group = _group(self._groups, index, ["path", "content"])
+            group = self._groups.read_group(index, ["path", "content"])
         self._held[index] = group
         return group
-
-
-def _group(groups: pq.ParquetFile, index: int, columns: list[str]) -> pl.DataFrame:
-    return pl.DataFrame(pl.from_arrow(groups.read_row_group(index, columns=columns)))
 
 
 def _row(repository: Repository, file: KeptFile, content_path: str, retrieved_at: str) -> pl.DataFrame:

@@ -66,7 +66,7 @@ def test_readers_hold_what_they_opened(forks: Forks, worlds: Worlds, tmp_path: P
         answer = forks.refresh(data, worlds.second)
         assert answer["parts"] == {ROUND: "refreshed", "answers": "refreshed"}
         assert asked(reader) == str(scores(worlds.of_first))
-        assert groups.read().num_rows == Lake.at(str(worlds.of_first / "lake")).read("core.runs").height
+        assert groups.read().height == Lake.at(str(worlds.of_first / "lake")).read("core.runs").height
         assert scores(data) == scores(worlds.of_second)
     assert_complete(data, worlds.of_second)
 

@@ -6,6 +6,7 @@ import io
 import json
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -31,7 +32,8 @@ Steps = Callable[..., pl.DataFrame]
 @pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.server)])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
     """Give an empty lake in a folder, and one in a bucket."""
-    return Lake.at(str(tmp_path / "lake") if request.param == "folder" else request.getfixturevalue("s3_lake"))
+    location = str(tmp_path / "lake") if request.param == "folder" else request.getfixturevalue("s3_lake")
+    return Lake.at(location, clock=lambda: datetime(2026, 6, 1, 12, tzinfo=UTC))
 
 
 def objects(lake: Lake, name: str = "core/sources") -> dict[str, bytes]:
