@@ -14,7 +14,7 @@ import polars as pl
 from pipelines.lake.tables import Lake
 from pipelines.parsing.layout import classify
 from pipelines.settings import Settings
-from tests.bench.corpus import ROUNDS, archive
+from tests.bench.corpus import ROUNDS, archive, private_copy
 from tests.bench.measuring import Row, Usage, goal, median_usage, run
 
 COMMAND = Path(sys.executable).with_name("rackrecon")
@@ -45,10 +45,11 @@ def growth(data: Path) -> Iterator[Row]:
 
     What a refresh costs without any round is left out of the cost of a gigabyte.
     """
-    idle = run([COMMAND, "refresh", "--from", str(_multiplied(data, 0))], RACKRECON_DATA=str(data / "none"))
+    unpacked = private_copy(_GROWN, None, data / "unpacked")
+    idle = run([COMMAND, "refresh", "--from", str(_multiplied(unpacked, data, 0))], RACKRECON_DATA=str(data / "none"))
     costs = []
     for scale in SCALES:
-        source = _multiplied(data, scale)
+        source = _multiplied(unpacked, data, scale)
         usage = run([COMMAND, "refresh", "--from", str(source)], RACKRECON_DATA=str(data / f"times{scale}"))
         gigabytes = _log_bytes(source) / 1e9
         costs.append((usage.processor_seconds - idle.processor_seconds) / gigabytes)
@@ -95,32 +96,36 @@ def _usage_rows(
         yield (f"{title}: {what}", figure, "" if math.isinf(most) else goal(most, measured, at_most=True))
 
 
-def _multiplied(folder: Path, scale: int) -> Path:
+def _multiplied(unpacked: Path, folder: Path, scale: int) -> Path:
     """Write a tarball of the round with every submitter `scale` times, under names of their own; 0 keeps one log.
 
-    Each copy of a log begins with a line of its own, so that none is the same run as another.
+    Files stand in the order of their paths, as in published archives. Each copy of a log begins with a line of its own,
+    so that none is the same run as another.
     """
     target = folder / f"times{scale}.tar.gz"
-    logs = 0
-    with (
-        tarfile.open(archive(_GROWN)) as source,
-        tarfile.open(target, "w:gz", compresslevel=1, pax_headers=dict(source.pax_headers)) as grown,
-    ):
-        for member in source:
-            stream = source.extractfile(member)
-            top, _, path = member.name.partition("/")
-            submitter, slash, rest = path.partition("/")
-            if stream is None or not slash:
-                continue
-            content = stream.read()
-            is_log = _is_log(path)
-            logs += is_log
-            for number in range(scale or (is_log and logs == 1)):
-                copied = b"copy %d\n%b" % (number, content) if is_log else content
-                entry = tarfile.TarInfo(f"{top}/{submitter}{number or ''}/{rest}")
-                entry.size = len(copied)
-                grown.addfile(entry, io.BytesIO(copied))
+    with tarfile.open(archive(_GROWN)) as source:
+        (top, *_), about = source.next().name.split("/"), dict(source.pax_headers)
+    with tarfile.open(target, "w:gz", compresslevel=1, pax_headers=about) as grown:
+        for path, file, number in _copies(unpacked, scale):
+            content = file.read_bytes()
+            copied = b"copy %d\n%b" % (number, content) if _is_log(path) else content
+            entry = tarfile.TarInfo(f"{top}/{path}")
+            entry.size = len(copied)
+            grown.addfile(entry, io.BytesIO(copied))
     return target
+
+
+def _copies(unpacked: Path, scale: int) -> list[tuple[str, Path, int]]:
+    """Return the path of each copy of a file, where the file is and the number of the copy, in the order of paths."""
+    files = {str(file.relative_to(unpacked)): file for file in unpacked.rglob("*") if file.is_file()}
+    if not scale:
+        first = min(path for path in files if _is_log(path))
+        return [(first, files[first], 0)]
+    copies = []
+    for path, file in files.items():
+        submitter, _, rest = path.partition("/")
+        copies += [(f"{submitter}{number or ''}/{rest}", file, number) for number in range(scale)]
+    return sorted(copies)
 
 
 def _log_bytes(source: Path) -> int:

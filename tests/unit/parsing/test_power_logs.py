@@ -87,6 +87,41 @@ def test_nodes_equal_the_official_sum(events: list[tuple[int, str, Any]]) -> Non
     assert ours == pytest.approx(official, rel=1e-12)
 
 
+TYPES = {"power_measurement_start": "INTERVAL_START", "power_measurement_stop": "INTERVAL_END"}
+EARLY = 1_700_000_000_000
+
+
+def as_written(events: Sequence[tuple[int, str, Any]], path: str) -> PublishedFile:
+    """Return a file as the logging library writes it, with readings ahead of it that are too early to count."""
+    lines = []
+    for time_ms, key, value in [*((-1, "power_reading", 1.0 + number) for number in range(16)), *events]:
+        event_type = TYPES.get(key, "POINT_IN_TIME")
+        event = {"namespace": "", "time_ms": EARLY + time_ms, "event_type": event_type, "key": key, "value": value}
+        lines.append(":::MLLOG " + json.dumps(event | {"metadata": {}}))
+    return PublishedFile("training-v4.0", path, "cd" * 32, "\n".join(lines).encode())
+
+
+watts = st.integers(0, 1_000) | st.floats(0, 1e6) | st.sampled_from(["a lot", "12.5", None, True, 1e308, -0.0])
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 50), keys, watts), max_size=12), min_size=1, max_size=4), st.booleans()
+)
+def test_files_read_together_as_written_say_what_each_says_decoded(
+    files: list[list[tuple[int, str, Any]]], is_reversed: bool
+) -> None:
+    """Hold what is known of readings by their shape against decoding each event."""
+    paths = [NODE.replace("node_0", f"node_{number}") for number in range(len(files))]
+    named = list(zip(files, paths, strict=True))[:: -1 if is_reversed else 1]
+    frame, findings = parse_power_logs([as_written(events, path) for events, path in named])
+    early = [(EARLY - 1, "power_reading", 1.0)] * 16
+    for number, (events, path) in enumerate(named):
+        moved = [*early, *((EARLY + time_ms, key, value) for time_ms, key, value in events)]
+        alone, remarks = parse_power_logs([power_file(moved, path)])
+        assert frame[number].equals(alone)
+        assert findings.filter(source_path=path).equals(remarks)
+
+
 @given(
     st.lists(
         st.tuples(
