@@ -28,7 +28,6 @@ def goal(wanted: float, measured: float, *, at_most: bool = False) -> str:
 class Usage:
     """What one finished command used."""
 
-    user_seconds: float
     processor_seconds: float
     wall_seconds: float
     peak_megabytes: float
@@ -69,7 +68,7 @@ def run(command: Sequence[str | Path], *, folder: Path | None = None, **environm
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said.decode(errors='replace')[-2000:]}")
-    return Usage(used.ru_utime, used.ru_utime + used.ru_stime, time.perf_counter() - started, used.ru_maxrss / 1000)
+    return Usage(used.ru_utime + used.ru_stime, time.perf_counter() - started, used.ru_maxrss / 1000)
 
 
 def median_usage(command: Sequence[str | Path], runs: int = 5, **environment: str) -> Usage:
@@ -79,7 +78,7 @@ def median_usage(command: Sequence[str | Path], runs: int = 5, **environment: st
     return Usage(
         *(
             statistics.median(getattr(usage, name) for usage in usages)
-            for name in ("user_seconds", "processor_seconds", "wall_seconds", "peak_megabytes")
+            for name in ("processor_seconds", "wall_seconds", "peak_megabytes")
         )
     )
 

@@ -67,7 +67,7 @@ def two_cores() -> Iterator[Row]:
 
 
 def peer() -> Iterator[Row]:
-    """Measure user time on the same files: the official summarizer on a private copy against ours.
+    """Measure processor time on the same files: the official summarizer on a private copy against ours.
 
     On a few submitters, where what any call costs weighs most, and on whole rounds. It happens in a process of its own,
     since children inherit the peak of what started them.
@@ -101,10 +101,10 @@ def _against_official(named: str, files: list[PublishedFile], seconds: float) ->
 
 
 def official_seconds(submitter: Path, round_name: str) -> float:
-    """Return the user time of the official summarizer on one submitter's folder, which it may change."""
+    """Return the processor time of the official summarizer on one submitter's folder, which it may change."""
     ruleset = f"{round_name.removeprefix('training-v')}.0"
     command = python("mlperf_logging.result_summarizer", str(submitter), "training", ruleset)
-    return run(command, folder=submitter.parent).user_seconds
+    return run(command, folder=submitter.parent).processor_seconds
 
 
 def score(files: Sequence[PublishedFile]) -> pl.DataFrame:
