@@ -64,7 +64,7 @@ def forks() -> Iterator[Forks]:
         yield Forks(process)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=200) == 0
 
 
 def repository_of(folder: Path, minutes: tuple[float, ...], *, with_a_bad_run: bool = False) -> Path:

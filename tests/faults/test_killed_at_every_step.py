@@ -13,7 +13,7 @@ import pytest
 from tests.faults.conftest import Forks, Worlds, assert_complete, assert_readable, objects_of_state
 from tests.faults.steps import Watched
 
-KILLS = 50
+KILLS, KILLS_IN_TURN = 50, 10
 
 _TABLE_OBJECTS = [f"{layer} {ending}" for layer in ("raw", "core", "mart") for ending in (".parquet", ".json")]
 PUBLISHED = ("inputs .json", "warehouse .duckdb", *_TABLE_OBJECTS)
@@ -30,24 +30,31 @@ KILLED_BEFORE = (
 @pytest.mark.timeout(600)
 def test_killed_at_fifty_random_moments(forks: Forks, worlds: Worlds, tmp_path: Path) -> None:
     data = worlds.copy_of_first(tmp_path / "data")
-    states = (worlds.of_first, worlds.of_second)
-    whole_seconds = forks.refresh(data, worlds.second)["seconds"]
-    assert_complete(data, worlds.of_second)
-    dice, kills, wanted, completed = random.Random(20250604), 0, 0, 0
-    while kills < KILLS:
-        moment = dice.uniform(0, whole_seconds)
-        answer = forks.refresh(data, worlds.repository(wanted), kill_after_seconds=moment)
-        if answer["killed"]:
-            kills += 1
-            assert_readable(data, states)
-        else:
-            assert "error" not in answer, answer
-            assert_complete(data, worlds.made(wanted))
-            wanted, completed = 1 - wanted, completed + 1
+    dice, wanted = random.Random(20250604), 1
+    for _ in range(KILLS // KILLS_IN_TURN):
+        # Measured again and again: how long a refresh takes depends on what else the machine does.
+        whole_seconds = refreshed_seconds(forks, worlds, data, wanted)
+        wanted, kills = 1 - wanted, 0
+        while kills < KILLS_IN_TURN:
+            moment = dice.uniform(0, whole_seconds)
+            answer = forks.refresh(data, worlds.repository(wanted), kill_after_seconds=moment)
+            if answer["killed"]:
+                kills += 1
+                assert_readable(data, (worlds.of_first, worlds.of_second))
+            else:
+                assert "error" not in answer, answer
+                assert_complete(data, worlds.made(wanted))
+                wanted = 1 - wanted
+        refreshed_seconds(forks, worlds, data, wanted)
+        wanted = 1 - wanted
+
+
+def refreshed_seconds(forks: Forks, worlds: Worlds, data: Path, wanted: int) -> float:
+    """Refresh to the end, from whatever state kills left, and return how long that took."""
     answer = forks.refresh(data, worlds.repository(wanted))
     assert "error" not in answer, answer
     assert_complete(data, worlds.made(wanted))
-    assert completed > 3
+    return float(answer["seconds"])
 
 
 def test_readers_find_a_good_state_at_every_change(forks: Forks, worlds: Worlds, tmp_path: Path) -> None:

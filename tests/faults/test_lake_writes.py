@@ -105,7 +105,7 @@ def test_writers_killed_at_random_points(tmp_path: Path) -> None:
         manifest = Lake.at(str(tmp_path / "lake")).manifest("core.steps", ROUND)
         assert manifest is None or manifest.inputs == {"v": str(version)}
     with writer(tmp_path, version + 1, 1, version + 2) as process:
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=200) == 0
     assert check_last_good_state(tmp_path) == version + 1
     lake = Lake.at(str(tmp_path / "lake"))
     assert lake.is_fresh("core.steps", ROUND, inputs={"v": str(version + 1)}, code_version="1")

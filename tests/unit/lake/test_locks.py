@@ -36,7 +36,7 @@ def hold(path: Path, seconds: float) -> subprocess.Popen[str]:
 
 def end(process: subprocess.Popen[str]) -> None:
     """Wait for a process and close what it wrote to."""
-    process.communicate(timeout=20)
+    process.communicate(timeout=200)
 
 
 def test_the_lock_says_who_holds_it_and_since_when(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_second_process_is_told_who_holds_it(tmp_path: Path) -> None:
     start = time.monotonic()
     with pytest.raises(LockedError) as caught, exclusive_lock(path, 0.3, on_wait=told.append):
         pass
-    assert 0.3 <= time.monotonic() - start < 5
+    assert 0.3 <= time.monotonic() - start < 50
     assert len(told) == 1
     assert told[0] is not None
     assert told[0].pid == process.pid
@@ -72,7 +72,7 @@ def test_a_second_process_is_told_who_holds_it(tmp_path: Path) -> None:
 def test_a_second_process_waits_its_turn(tmp_path: Path) -> None:
     path = tmp_path / "refresh.lock"
     process = hold(path, 0.5)
-    with exclusive_lock(path, 20):
+    with exclusive_lock(path, 200):
         holder = read_holder(path)
         assert holder is not None
         assert holder.pid == os.getpid()
