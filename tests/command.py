@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -26,10 +27,19 @@ def rackrecon(*arguments: str, cwd: Path | None = None, **environment: str) -> s
 
 
 def free_port() -> int:
-    """Return a port of the loopback address that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Return a port of the loopback address that nobody listens on, and that nobody takes before it is bound.
+
+    It is below those that the system hands out, and another process of tests looks among a thousand of its own.
+    """
+    first = 10_000 + 1000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for port in secrets.SystemRandom().sample(range(first, first + 1000), 1000):
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError(f"no port is free from {first} on")
 
 
 def ui_answers(port: int) -> bool:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The time of one example tells how busy a shared machine is, not whether the code is right.
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
+# The time of one example tells how busy a shared machine is, not whether the code is right. The examples are the same
+# in every run, so that a change alone decides whether it passes; `pytest --hypothesis-profile=search` looks for others.
+UNTIMED = [HealthCheck.too_slow]
+settings.register_profile("steady", deadline=None, suppress_health_check=UNTIMED, derandomize=True)
+settings.register_profile("search", deadline=None, suppress_health_check=UNTIMED, max_examples=2000)
+settings.load_profile("steady")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -66,19 +66,20 @@ def test_a_second_refresh_waits_for_the_first(settings: Settings, tarball: Calla
 
 
 @pytest.mark.server
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_the_ui_is_on_the_loopback_address_and_stops_with_its_children(settings: Settings, how: signal.Signals) -> None:
     port = free_port()
-    with subprocess.Popen([*COMMAND, "ui", "--port", str(port)], stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*COMMAND, "ui", "--port", str(port)], stderr=subprocess.DEVNULL) as process:
         try:
-            wait_for(lambda: ui_answers(port), seconds=90)
+            wait_for(lambda: ui_answers(port), seconds=240)
             session = children_of(process.pid)
             assert len(session) == 1
             assert len(members_of(session[0])) > 2
             assert listening_addresses(port) == {"127.0.0.1"}
             process.send_signal(how)
-            assert process.wait(40) == 0
-            wait_for(lambda: not members_of(session[0]), seconds=60)
+            assert process.wait(120) == 0
+            wait_for(lambda: not members_of(session[0]), seconds=120)
         finally:
             process.kill()
 

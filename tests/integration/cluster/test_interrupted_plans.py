@@ -26,7 +26,7 @@ def test_whatever_ends_a_search_ends_it_at_once(dask_cluster: DaskCluster) -> No
     for how in (signal.SIGINT, signal.SIGTERM):
         command = start_plan(dask_cluster)
         command.send_signal(how)
-        output, complaint = command.communicate(timeout=120)
+        output, complaint = command.communicate(timeout=240)
         assert (command.returncode, output) == (130, ""), complaint
         assert complaint.splitlines()[-1] == "rackrecon: interrupted"
         dask_cluster.wait_until_given_up()
@@ -35,14 +35,14 @@ def test_whatever_ends_a_search_ends_it_at_once(dask_cluster: DaskCluster) -> No
 
     command = start_plan(dask_cluster)
     dask_cluster.kill_worker("first")
-    output, complaint = command.communicate(timeout=120)
+    output, complaint = command.communicate(timeout=240)
     assert (command.returncode, output) == (2, ""), complaint
     assert f"the cluster at {dask_cluster.address} had no worker for 1 s" in complaint
 
     dask_cluster.start_worker("second", hold_at="searching a share")
     command = start_plan(dask_cluster)
     dask_cluster.kill_scheduler()
-    output, complaint = command.communicate(timeout=120)
+    output, complaint = command.communicate(timeout=240)
     assert (command.returncode, output) == (2, ""), complaint
     assert complaint.splitlines()[-1].startswith(
         f"rackrecon: the Dask scheduler at {dask_cluster.address} was lost amid the work: look at its log"

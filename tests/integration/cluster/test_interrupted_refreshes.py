@@ -92,7 +92,7 @@ def test_no_worker_writes_for_a_refresh_that_has_ended(
     )
     cluster.wait_until_held(command)
     command.send_signal(how)
-    output, complaint = command.communicate(timeout=120)
+    output, complaint = command.communicate(timeout=240)
 
     if how is not signal.SIGKILL:
         assert command.returncode == 130, complaint
@@ -126,7 +126,7 @@ def test_a_scheduler_that_dies_ends_the_refresh_and_the_next_goes_on(
     command = start_command("refresh", RACKRECON_CLUSTER=dask_cluster.address)
     dask_cluster.wait_until_held(command)
     dask_cluster.kill_scheduler()
-    _, complaint = command.communicate(timeout=120)
+    _, complaint = command.communicate(timeout=240)
 
     assert command.returncode == 2, complaint
     said = complaint.splitlines()[-1]
@@ -142,7 +142,7 @@ def test_a_scheduler_that_dies_ends_the_refresh_and_the_next_goes_on(
 
     there = bytes_of(workshop)
     dask_cluster.let_go()
-    dask_cluster.workers["only"].wait(timeout=120)
+    dask_cluster.workers["only"].wait(timeout=240)
     assert bytes_of(workshop) == there, "what the scheduler left at work wrote nothing"
 
     dask_cluster.start_scheduler()

@@ -27,6 +27,7 @@ from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
 from tests.command import rackrecon
 from tests.integration.cluster.conftest import DaskCluster
+from tests.integration.cluster.holding import HELD_ROUND
 
 pytestmark = pytest.mark.server
 
@@ -78,14 +79,21 @@ def killing_the_first_worker_that_does(unit: str, cluster: DaskCluster) -> Itera
             while time.monotonic() < deadline and not killed:
                 at = [address for address, key in units_on_workers(client) if key.startswith(unit)]
                 killed.extend(cluster.worker_at(address) for address in at[:1])
+                for worker in killed:
+                    cluster.kill_worker(worker)
                 time.sleep(0.005)
-        for worker in killed:
-            cluster.kill_worker(worker)
 
-    thread = threading.Thread(target=kill)
+    with meanwhile(kill):
+        yield killed
+
+
+@contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Do something in a thread of its own, and wait for its end."""
+    thread = threading.Thread(target=work)
     thread.start()
     try:
-        yield killed
+        yield
     finally:
         thread.join()
 
@@ -120,18 +128,20 @@ def test_two_workers_of_which_one_dies_give_the_tables_of_this_process(
 
 
 def test_a_cluster_that_loses_every_worker_ends_the_refresh(
-    settings: Settings, tarball: Callable[[], Path], dask_cluster: DaskCluster
+    settings: Settings, tarball: Callable[..., Path], dask_cluster: DaskCluster
 ) -> None:
-    name = ROUNDS[0]
-    workshop = workshop_of(settings, {name: tarball()})
-    dask_cluster.start_worker("only")
+    name = HELD_ROUND
+    workshop = workshop_of(settings, {name: tarball("training_results_v5.1.tar.gz")})
+    dask_cluster.start_worker("only", hold_at="publishing a partition")
+
+    def kill() -> None:
+        dask_cluster.wait_until_held()
+        dask_cluster.kill_worker("only")
+
     with project_instance(settings.prepare_dagster_home()) as instance:
-        with (
-            pytest.raises(ClusterError) as error,
-            killing_the_first_worker_that_does(name, dask_cluster) as killed,
-        ):
+        with pytest.raises(ClusterError) as error, meanwhile(kill):
             refresh_on(dask_cluster, workshop, instance, (name,))
-        assert killed == ["only"]
+        assert not dask_cluster.workers, "the one that was amid its work is dead"
         assert f"the cluster at {dask_cluster.address} had no worker for 2 s" in str(error.value)
         assert f"not read: {name}; answers and warehouse are as they were" in str(error.value)
     assert not workshop.lake.storage.list("cluster"), "the permit is withdrawn"
