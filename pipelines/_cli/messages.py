@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pipelines.refreshing.estimates import Standing
 
 _INTERRUPTED = 130
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _SOURCE_ERRORS = {"SourceError", "SnapshotError"}
 _USAGE_ERRORS = {"ConfigurationError", "LakeError", "UsageError", "RefreshError", "ClusterError"}
 _USAGE_ERRORS |= {"NothingToEmbedError", "NoSuchResultError", "NoSuchQuestionError"}
@@ -91,11 +93,17 @@ def progress() -> Iterator[Progress]:
 def guarded() -> Iterator[None]:
     """Turn an expected error into one line and an exit code; anything else keeps its traceback."""
     try:
-        with _terminated_as_interrupted():
+        with _interruptible():
             yield
     except BrokenPipeError:
         _forget_stdout()
         raise SystemExit(int(Exit.fine)) from None
+    except OSError as error:
+        # What the lake or a source cannot read or write is told by an error of ours, which names the place.
+        if error.errno not in _NO_ROOM:
+            raise
+        _forget_stdout()
+        stop(f"the output cannot be written: {error.strerror}", Exit.usage)
     except KeyboardInterrupt:
         say("rackrecon: interrupted")
         raise SystemExit(_INTERRUPTED) from None
@@ -107,16 +115,26 @@ def guarded() -> Iterator[None]:
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that it lets go of what others wait for."""
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end a command by an exception, so that it lets go of what others wait for."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with _interrupted_by(signal.SIGTERM), _interrupted_by(signal.SIGINT):
+        yield
+
+
+@contextmanager
+def _interrupted_by(number: signal.Signals) -> Iterator[None]:
+    # SIGINT may be ignored, as a shell has it for what it runs in the background; whoever sends SIGTERM means it.
+    if number is signal.SIGINT and signal.getsignal(number) is not signal.SIG_DFL:
+        yield
+        return
+    before = signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)
 
 
 def _exit_code(error: Exception) -> Exit | None:

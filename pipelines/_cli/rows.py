@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from enum import StrEnum
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def write_rows(frame: pl.DataFrame, form: Format) -> None:
         case Format.json:
             sys.stdout.write(frame.write_json() + "\n")
         case Format.parquet:
-            frame.write_parquet(sys.stdout.buffer)
+            sys.stdout.buffer.write(_parquet(frame))
     sys.stdout.flush()
 
 
@@ -64,9 +65,14 @@ def _is_harmless(character: str) -> bool:
 def _write_table(frame: pl.DataFrame) -> None:
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            """Tell it as any other output does; rich would end the command as if it had failed."""
+            raise BrokenPipeError
+
     widths = _widths(frame)
     natural = sum(widths) + _GAP * len(widths)
-    console = Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else natural)
+    console = Piped(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else natural)
     if sum(min(width, _LEAST_WIDTH) for width in widths) + _GAP * len(widths) > console.width:
         _print_records(console, frame)
     else:
@@ -121,6 +127,13 @@ def _csv(frame: pl.DataFrame) -> str:
     from pipelines.publishing.spreadsheets import neutral
 
     return neutral(_flat(frame)).write_csv()
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    # Not to stdout at once: of a reader that is gone Polars would tell as of a table that cannot be written.
+    written = BytesIO()
+    frame.write_parquet(written)
+    return written.getvalue()
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:

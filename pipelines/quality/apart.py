@@ -16,6 +16,7 @@ from typing import BinaryIO
 import msgspec
 import polars as pl
 
+from pipelines.ending import end_with
 from pipelines.quality.gate import errored_outcomes, import_great_expectations, run_checks
 from pipelines.quality.outcomes import outcomes_frame
 from pipelines.quality.suites import CHECKS
@@ -73,13 +74,14 @@ def _encode(frames: Mapping[str, pl.DataFrame]) -> bytes:
 
 def _ipc(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
-    frame.write_ipc(buffer)
+    # As a stream, since a file would be written by threads of Polars, which call back into Python.
+    frame.write_ipc_stream(buffer)
     return buffer.getvalue()
 
 
 def _decode(content: bytes) -> dict[str, pl.DataFrame]:
     frames = msgspec.msgpack.decode(content, type=dict[str, bytes])
-    return {name: pl.read_ipc(io.BytesIO(frame)) for name, frame in frames.items()}
+    return {name: pl.read_ipc_stream(io.BytesIO(frame)) for name, frame in frames.items()}
 
 
 def _answer(incoming: BinaryIO, outgoing: BinaryIO) -> None:
@@ -98,4 +100,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    end_with(_main)

@@ -70,7 +70,7 @@ def _run_suite(table: str, checks: list[Check], frame: pl.DataFrame) -> list[Out
 
 def _validate(gx: Any, table: str, built: Mapping[str, Any], frame: pl.DataFrame) -> dict[str, Any]:
     result = add_suite(gx, new_context(gx), table, built).run(
-        batch_parameters={"dataframe": frame.with_row_index(_ROW).to_pandas()},
+        batch_parameters={"dataframe": frame.with_row_index(_ROW).to_pandas(use_threads=False)},
         result_format={"result_format": "COMPLETE", "unexpected_index_column_names": [_ROW]},
     )
     return results_by_check(result)
