@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, NoReturn
 
+from pipelines._cli.interruptions import interruptible
 from pipelines._cli.rows import visible
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def progress() -> Iterator[Progress]:
 def guarded() -> Iterator[None]:
     """Turn an expected error into one line and an exit code; anything else keeps its traceback."""
     try:
-        with _interruptible():
+        with interruptible():
             yield
     except BrokenPipeError:
         _forget_stdout()
@@ -112,29 +111,6 @@ def guarded() -> Iterator[None]:
         if code is None:
             raise
         stop(str(error), code)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end a command by an exception, so that it lets go of what others wait for."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with _interrupted_by(signal.SIGTERM), _interrupted_by(signal.SIGINT):
-        yield
-
-
-@contextmanager
-def _interrupted_by(number: signal.Signals) -> Iterator[None]:
-    # SIGINT may be ignored, as a shell has it for what it runs in the background; whoever sends SIGTERM means it.
-    if number is signal.SIGINT and signal.getsignal(number) is not signal.SIG_DFL:
-        yield
-        return
-    before = signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 def _exit_code(error: Exception) -> Exit | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import subprocess
+import threading
+import time
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from typer.main import get_command
 from pipelines import __version__
 from pipelines._cli.messages import Exit, UsageError, guarded
 from pipelines.cli import app
+from tests.command import COMMAND
 from tests.command import rackrecon as run_command
 
 COMMANDS = {"refresh", "query", "check", "explain", "snapshot", "ui"}
@@ -85,6 +90,21 @@ def test_a_reader_that_closes_the_pipe_ends_the_command_quietly() -> None:
     assert ended.value.code == Exit.usage
 
 
+@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
+def test_rows_that_nobody_reads_or_that_find_no_room(form: str) -> None:
+    reading, gone = os.pipe()
+    os.close(reading)
+    full = os.open("/dev/full", os.O_WRONLY)
+    ends = []
+    for output in (gone, full):
+        with subprocess.Popen([*COMMAND, "lint", "--rules", "--format", form], stdout=output, stderr=-1) as process:
+            _, complaint = process.communicate(timeout=60)
+        ends.append((process.returncode, complaint.decode()))
+        os.close(output)
+    no_room = "rackrecon: the output cannot be written: No space left on device\n"
+    assert ends == [(Exit.fine, ""), (Exit.usage, no_room)]
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_command_as_interrupted(how: signal.Signals, capsys: pytest.CaptureFixture[str]) -> None:
     before = signal.getsignal(signal.SIGTERM)
@@ -97,6 +117,18 @@ def test_a_signal_ends_a_command_as_interrupted(how: signal.Signals, capsys: pyt
         signal.signal(signal.SIGINT, of_caller)
     assert (ended.value.code, capsys.readouterr().err) == (130, "rackrecon: interrupted\n")
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_that_comes_while_something_is_let_go_of_is_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python prints what is raised in a callback for an object that goes, and goes on as if nothing had been."""
+
+    def let_go_and_wait() -> None:
+        weakref.finalize(threading.Event(), signal.raise_signal, signal.SIGTERM)
+        time.sleep(60)
+
+    with pytest.raises(SystemExit) as ended, guarded():
+        let_go_and_wait()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "rackrecon: interrupted\n")
 
 
 def test_an_error_of_ours_keeps_its_traceback() -> None:
