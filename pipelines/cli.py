@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Literal
 
 import typer
 
 from pipelines._cli import plan_command
 from pipelines._cli.messages import Exit, guarded
 from pipelines._cli.rows import ChainFormat, Format
-from pipelines.ending import end_with
 
 app = typer.Typer(
     name="rackrecon",
@@ -320,9 +319,4 @@ def ui(port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0
         raise typer.Exit(serve(Settings.from_environment(), port))
 
 
-def main() -> NoReturn:
-    """Run the command and end the process."""
-    end_with(lambda: app(prog_name="rackrecon"))
-
-
-__all__ = ["Exit", "app", "main"]
+__all__ = ["Exit", "app"]

@@ -10,7 +10,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-COMMAND = [sys.executable, "-c", "from pipelines.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "pipelines"]
 
 
 def rackrecon(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:

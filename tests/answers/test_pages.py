@@ -156,7 +156,7 @@ def place(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "article.md").write_text("The H100 SXM has 80 GB of memory.\n", "utf-8")
     command = folder / "bin" / "rackrecon"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from pipelines.cli import main; main()" "$@"\n', "utf-8")
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m pipelines "$@"\n', "utf-8")
     command.chmod(0o755)
     return folder
 

@@ -27,6 +27,20 @@ rows = pyarrow.csv.open_csv(Slow(b"a,b\\n" + b"1,2\\n" * 1000), pyarrow.csv.Read
 assert reading.wait(20)
 """
 
+GIVEN_UP = """
+import signal, sys
+from pipelines.__main__ import main
+
+class Watch:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Watch())
+main()
+"""
+
 WAITING = "import threading; threading.Thread(target=threading.Event().wait).start()"
 
 
@@ -82,6 +96,11 @@ def test_a_signal_outside_a_command_ends_the_process_without_a_word() -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
     ignored = ended("signal.raise_signal(signal.SIGINT)", "signal.signal(signal.SIGINT, signal.SIG_IGN)")
     assert (ignored.returncode, ignored.stderr) == (0, "")
+
+
+def test_a_command_can_be_given_up_while_it_loads() -> None:
+    done = subprocess.run([sys.executable, "-c", GIVEN_UP], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_a_reader_that_is_gone_is_no_fault() -> None:

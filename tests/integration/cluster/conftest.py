@@ -241,7 +241,7 @@ def start_command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     """Start `rackrecon` as a terminal does, where SIGINT is heard."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     return subprocess.Popen(
-        [sys.executable, "-c", f"{code}from pipelines.cli import main; main()", *arguments],
+        [sys.executable, "-c", f"{code}from pipelines.__main__ import main; main()", *arguments],
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
