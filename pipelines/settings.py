@@ -319,5 +319,8 @@ class Settings:
         self.dagster_home.mkdir(parents=True, exist_ok=True)
         settings_file = self.dagster_home / "dagster.yaml"
         if not settings_file.exists():
-            shutil.copyfile(REPOSITORY / "dagster_home" / "dagster.yaml", settings_file)
+            # whole or not at all: another process may read it as soon as it is there
+            draft = self.dagster_home / f".dagster.yaml.{os.getpid()}"
+            shutil.copyfile(REPOSITORY / "dagster_home" / "dagster.yaml", draft)
+            draft.replace(settings_file)
         return self.dagster_home

@@ -23,18 +23,21 @@ _LINES_SHOWN = 20
 
 def serve(settings: Settings, port: int) -> int:
     """Run the webserver and the daemon until interrupted; return the exit code."""
+    from pipelines.assets.databases import make_databases
     from pipelines.settings import REPOSITORY
 
     _refuse_a_taken_port(port)
+    home = settings.prepare_dagster_home()
+    make_databases(home)
     environment = {
         **os.environ,
-        "DAGSTER_HOME": str(settings.prepare_dagster_home()),
+        "DAGSTER_HOME": str(home),
         "RACKRECON_DATA": str(settings.data),
         "PYTHONWARNINGS": "ignore",
     }
     command = [sys.executable, "-m", "dagster", "dev", "-w", str(REPOSITORY / "workspace.yaml")]
     command += ["-h", HOST, "-p", str(port), "--log-level", "warning"]
-    log = settings.dagster_home / "ui.log"
+    log = home / "ui.log"
     address = f"http://{HOST}:{port}"
     say(f"Dagster UI on {address} in a moment; stop it with Ctrl-C. Its log: {log}")
     say(f"Lineage is at {address}/asset-groups, what was run at {address}/runs")

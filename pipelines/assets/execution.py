@@ -16,6 +16,7 @@ from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.events import DagsterEventType, RunFailureReason
 from dagster._core.instance.ref import InstanceRef
 
+from pipelines.assets.databases import make_databases
 from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
 from pipelines.assets.records import swift_records
 from pipelines.assets.rounds import ROUND_ASSETS, SOURCE_FAILURE
@@ -41,6 +42,7 @@ def project_instance(home: Path) -> Iterator[dg.DagsterInstance]:
 
     What runs in this process writes to this process's terminal, so nothing is captured of its output.
     """
+    make_databases(home)
     reference = InstanceRef.from_dir(str(home), overrides=_NO_COMPUTE_LOGS)
     with swift_records(), dg.DagsterInstance.from_ref(reference) as instance:
         yield instance
