@@ -31,6 +31,8 @@ FORMULA = '=HYPERLINK("http://example.invalid","x")'
 RESULTS = 20_000
 SIZES = (512, 1024, 2048, 2496)
 PARTS = ("GB200 (per GPU)", "H100-SXM5-80GB")
+PATIENCE_MILLISECONDS = 120_000
+"""How long a page of a busy machine may take to do what it was asked."""
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +85,7 @@ class Reader:
 def reader(browser: Browser, report: Path) -> Iterator[Reader]:
     """Give a fresh reader; at the end nothing has complained and nothing has left the machine."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     reader = Reader(context.new_page(), listen(context), report)
     yield reader
     context.close()

@@ -19,7 +19,7 @@ from pipelines.settings import Settings
 from tests.command import COMMAND, free_port, ui_answers
 from tests.integration.conftest import published_files, write_tarball
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.server, pytest.mark.timeout(900)]
 
 SECONDS = 180
 SMALL, REAL = "training-v5.0", "training-v5.1"
@@ -58,7 +58,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
             yield Served(f"http://127.0.0.1:{port}", tarball)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(60)
+            process.wait(SECONDS)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from pipelines.publishing.report.menu import PAGES
+from tests.browser.conftest import PATIENCE_MILLISECONDS
 
 pytestmark = pytest.mark.server
 
@@ -171,6 +172,7 @@ def test_charts_are_drawn_and_their_tables_open(reader: Reader) -> None:
 
 def test_rows_are_cards_on_a_phone_and_sort_there_too(browser: Browser, report: Path) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
     page.goto(f"{report.as_uri()}/results.html#q=system0001")
     card = page.locator("#grid tbody tr").first
@@ -200,7 +202,7 @@ def test_a_link_to_a_table_of_the_dictionary_unfolds_it(reader: Reader) -> None:
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_no_page_is_wider_than_the_screen_or_fails_axe(browser: Browser, report: Path, width: int, scheme: Any) -> None:
     context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
     for name in NAMES:
         page.goto(f"{report.as_uri()}/{name}.html")
@@ -214,6 +216,7 @@ def test_no_page_is_wider_than_the_screen_or_fails_axe(browser: Browser, report:
 
 def test_the_theme_is_the_readers_choice_and_the_menu_opens(browser: Browser, report: Path) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="light")
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
     page.goto(f"{report.as_uri()}/index.html")
     assert not page.locator("#pages").is_visible()

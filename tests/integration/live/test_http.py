@@ -205,7 +205,7 @@ def test_a_broken_body_is_fetched_again(
 
 
 def test_a_body_that_stalls_is_fetched_again(environment: dict[str, str], host: Host, told: list[str]) -> None:
-    settings = Settings.from_environment({**environment, "RACKRECON_HTTP_SECONDS": "1"})
+    settings = Settings.from_environment({**environment, "RACKRECON_HTTP_SECONDS": "2"})
     host.plan(PAGE, {"fault": "stall"})
     with Http(settings, tell=told.append) as http:
         assert http.get(host.address + PAGE).content == b"memory 192 GB"

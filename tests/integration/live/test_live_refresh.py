@@ -172,7 +172,7 @@ def test_a_transfer_that_breaks_is_begun_anew(
 def test_a_transfer_that_stalls_is_begun_anew(
     live: Live, environment: dict[str, str], settings: Settings, host: Host, told: list[str]
 ) -> None:
-    hurried = {**environment, "RACKRECON_HTTP_SECONDS": "1", "RACKRECON_CATALOGUE": str(settings.catalogue)}
+    hurried = {**environment, "RACKRECON_HTTP_SECONDS": "2", "RACKRECON_CATALOGUE": str(settings.catalogue)}
     workshop = workshop_of(Settings.from_environment(hurried))
     host.plan(TARBALL, {"fault": "stall"})
     assert states(live(at=workshop))[NEW] == "refreshed"
