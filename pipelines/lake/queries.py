@@ -5,10 +5,12 @@ How the file is built belongs in `warehouse`. No schema is imported here, so tha
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
+from types import FrameType
 from typing import Any, Protocol
 
 import duckdb
@@ -84,17 +86,58 @@ def _answer(
 ) -> pl.DataFrame:
     with _time_limit(connection, seconds) as limit:
         try:
-            statements = connection.extract_statements(sql)
-            if len(statements) != 1:
-                raise QueryError(f"expected one statement, found {len(statements)}")
-            answer = connection.sql(sql, params=params)
-            if answer is None:
-                raise QueryError("expected a statement that gives rows")
-            return _narrowed(_frame(answer))
+            with interruptible(connection):
+                return _rows(connection, sql, params)
         except duckdb.InterruptException as error:
             raise QueryError(f"not answered within {limit:g} s (RACKRECON_MAX_QUERY_SECONDS)") from error
         except (duckdb.Error, pl.exceptions.PolarsError) as error:
             raise QueryError(str(error)) from error
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any] | Sequence[Any] | None
+) -> pl.DataFrame:
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise QueryError(f"expected one statement, found {len(statements)}")
+    answer = connection.sql(sql, params=params)
+    if answer is None:
+        raise QueryError("expected a statement that gives rows")
+    return _narrowed(_frame(answer))
+
+
+@contextmanager
+def interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let the signals that end a command end its statement too, and as an interruption.
+
+    DuckDB sees that a handler has raised, but then waits for all that its threads have begun, for minutes where they
+    sort or aggregate, and raises a `RuntimeError` in place of what the handler raised.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    told: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        told.append(number)
+        connection.interrupt()
+        handler = handlers[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+
+    handled = [number for number, handler in handlers.items() if callable(handler)]
+    for number in handled:
+        signal.signal(number, end)
+    try:
+        yield
+    except Exception:
+        if told:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        for number in handled:
+            signal.signal(number, handlers[number])
 
 
 @contextmanager
@@ -116,7 +159,7 @@ def _reading(path: Path, memory_bytes: int) -> Iterator[duckdb.DuckDBPyConnectio
 
 @contextmanager
 def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[float]:
-    timer = Timer(seconds, connection.interrupt)
+    timer = threading.Timer(seconds, connection.interrupt)
     timer.daemon = True
     timer.start()
     try:

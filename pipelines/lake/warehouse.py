@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from pipelines.lake.manifests import columns_sha256
-from pipelines.lake.queries import SEALED, WITHOUT_PROGRESS, query
+from pipelines.lake.queries import SEALED, WITHOUT_PROGRESS, interruptible, query
 from pipelines.lake.storage import LakeError, publish_file, scratch_folder
 from pipelines.lake.tables import Lake
 from pipelines.schemas import TABLES, Table
@@ -105,7 +105,7 @@ def warehouse_is_fresh(lake: Lake, path: Path, *, sql_folder: Path, max_rows: in
 @contextmanager
 def _building(draft: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     config = SEALED | _BUILD_LIMITS | {"temp_directory": str(folder / "spill")}
-    with duckdb.connect(config=config) as connection:
+    with duckdb.connect(config=config) as connection, interruptible(connection):
         connection.execute(WITHOUT_PROGRESS)
         connection.execute(_SAME_BYTES)
         connection.execute(f"ATTACH {_literal(str(draft))} AS warehouse (STORAGE_VERSION '{STORAGE_VERSION}')")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -246,6 +249,28 @@ def test_a_query_has_limits(built: Path) -> None:
         query(built, "SELECT count(*) FROM range(1000000000000)", seconds=0.2)
     with pytest.raises(QueryError, match="Out of Memory"):
         query(built, "SELECT range || repeat('x', 1000) AS x FROM range(1000000) ORDER BY x", memory_bytes=50 << 20)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM range(10000000000) a, range(100000) b",
+        "SELECT a.range, sum(b.range) FROM range(1000000) a, range(100000000) b GROUP BY 1 ORDER BY 2",
+    ],
+)
+def test_a_signal_ends_a_statement_at_once(built: Path, sql: str) -> None:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGTERM])
+    timer.start()
+    start = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            query(built, sql, seconds=120)
+        assert time.monotonic() - start < 60, "it was the time limit that ended it"
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        timer.join()
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_slow_statements_draw_nothing_on_stdout(built: Path, tmp_path: Path) -> None:
