@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.pool import NullPool
 
@@ -51,3 +54,17 @@ def test_other_connections_are_as_ever_afterwards(tmp_path: Path) -> None:
 def test_a_database_in_memory_is_left_alone() -> None:
     with swift_records():
         assert _write(create_engine("sqlite://"), "first") == NORMAL
+
+
+@pytest.mark.parametrize(("error", "is_told"), [(KeyboardInterrupt, False), (sqlite3.OperationalError, True)])
+def test_a_fault_in_closing_is_told_and_an_interruption_is_none(
+    error: type[BaseException], is_told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unclosed(sqlite3.Connection):
+        def close(self) -> None:
+            raise error
+
+    engine = create_engine("sqlite://", poolclass=NullPool, connect_args={"factory": Unclosed})
+    with swift_records(), suppress(KeyboardInterrupt):
+        engine.connect().close()
+    assert ["Exception closing connection" in record.getMessage() for record in caplog.records] == [True] * is_told
