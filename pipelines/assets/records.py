@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-
 _POOLS = ("NullPool", "QueuePool")
 """SQLAlchemy's, as Dagster takes them for SQLite and PostgreSQL."""
 
