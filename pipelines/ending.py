@@ -24,8 +24,7 @@ def end_with(work: Callable[[], object]) -> NoReturn:
 
     The exit code is that of `SystemExit`, as everywhere in Python; 1 after another error, whose traceback is printed;
     2 where the rest of stdout cannot be written. What was registered with `atexit` is called; threads are not waited
-    for. SIGINT ends the process without a word
-    where the work does not handle it.
+    for. SIGINT ends the process without a word where the work does not handle it.
 
     Args:
         work: What the process is for.
