@@ -13,7 +13,7 @@ import pytest
 from tests.faults.conftest import Forks, Worlds, assert_complete, assert_readable, objects_of_state
 from tests.faults.steps import Watched
 
-KILLS, KILLS_IN_TURN = 50, 10
+KILLS, KILLS_IN_TURN = 50, 25
 
 _TABLE_OBJECTS = [f"{layer} {ending}" for layer in ("raw", "core", "mart") for ending in (".parquet", ".json")]
 PUBLISHED = ("inputs .json", "warehouse .duckdb", *_TABLE_OBJECTS)
