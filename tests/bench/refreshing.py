@@ -8,7 +8,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from operator import attrgetter
 from pathlib import Path
 
@@ -68,6 +68,8 @@ def growth(data: Path) -> Iterator[Row]:
     }
     for (scale, next_scale), cost in further.items():
         yield (f"a further gigabyte, from {scale} to {next_scale} times", f"{cost:.1f} s of processor", "")
+    rise = max(later / earlier for earlier, later in combinations(further.values(), 2))
+    yield ("a further gigabyte over an earlier one, at most", f"{rise:.2f} x", "above 1 it grows dearer")
     ratio = max(further.values()) / min(further.values())
     yield (
         "dearest further gigabyte over the cheapest",
