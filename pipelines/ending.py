@@ -42,8 +42,7 @@ def _open_closed_streams() -> None:
     """Give a process that was started without stdout or stderr one that goes nowhere, as others than Python expect."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            # It stays open for as long as the process lives.
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open as long as we live
 
 
 def _exit_code(work: Callable[[], object]) -> int:

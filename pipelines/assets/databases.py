@@ -25,11 +25,11 @@ def make_databases(home: Path) -> None:
         return
     with exclusive_lock(home / ".databases.lock", _LONGEST_WAIT_SECONDS):
         if not made.exists():
-            # imported here: the UI, which asks too, starts Dagster in a process of its own
-            from dagster import DagsterInstance  # noqa: PLC0415
-            from dagster._core.instance.ref import InstanceRef  # noqa: PLC0415
+            # Only the first command on a data folder needs it; the UI starts Dagster in a process of its own.
+            from dagster import DagsterInstance  # noqa: PLC0415 - loaded where they are made only
+            from dagster._core.instance.ref import InstanceRef  # noqa: PLC0415 - as above
 
-            from pipelines.assets.records import swift_records  # noqa: PLC0415
+            from pipelines.assets.records import swift_records  # noqa: PLC0415 - as above
 
             with swift_records(), DagsterInstance.from_ref(InstanceRef.from_dir(str(home))):
                 made.touch()

@@ -132,6 +132,7 @@ def interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     try:
         yield
     except Exception:
+        # Whatever DuckDB makes of it, what was told to end was interrupted; any other error stays what it is.
         if told:
             raise KeyboardInterrupt from None
         raise
