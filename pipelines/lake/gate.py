@@ -46,11 +46,13 @@ def gate(table: Table, frame: pl.DataFrame) -> Gated:
     Raises:
         ColumnsError: a column is missing, unknown or of another type.
     """
-    distinct = typed(table, frame).unique(maintain_order=True)
+    frame, key = typed(table, frame), table.schema.primary_key()
+    # Equal rows have equal keys, which are looked at in a third of the time.
+    distinct = frame if frame.select(key).is_unique().all() else frame.unique(maintain_order=True)
     good, failure = table.schema.filter(distinct)
     details = failure.details()
     return Gated(
-        good=good.sort(table.schema.primary_key()),
+        good=good.sort(key),
         quarantine=_quarantine(table.schema, details),
         bad_count=details.height,
         duplicate_count=frame.height - distinct.height,

@@ -8,16 +8,25 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 
+from pipelines.lake import partitions
 from pipelines.lake.row_groups import RowGroups
 from pipelines.lake.storage import LakeError
-from pipelines.lake.tables import Lake
+from pipelines.lake.tables import Lake, PendingPartition
 from pipelines.parsing.published import PublishedFile
 from pipelines.schemas.core import Sources
 from pipelines.schemas.raw import Files
 from pipelines.sources.repository import KeptFile, Repository
+
+_FRAMES_A_BATCH, _MOST_ROWS = 8, 500
+"""Rows are gathered until they make up that share of what is written at once, or are that many."""
+
+_SMALL_BYTES = 16_384
+_MOST_SMALL = 1_000
+"""Contents of that length at most, and that many of them, are kept at hand."""
 
 
 def store_repository(
@@ -48,11 +57,13 @@ def store_repository(
     first_paths: dict[str, str] = {}
     file_count = size_bytes = 0
     with lake.writer("raw.files", repository.round, inputs={}, code_version=code_version) as pending:
+        rows = _Rows(pending)
         for file in repository.files(keep):
             content_path = first_paths.setdefault(file.sha256, file.path)
-            pending.append(_row(repository, file, content_path, retrieved_at))
+            rows.add(_row(repository, file, content_path, retrieved_at))
             file_count += 1
             size_bytes += len(file.content)
+        rows.flush()
         pending.inputs = {repository.source: repository.fingerprint}
     row = {
         "round": repository.round,
@@ -103,16 +114,32 @@ def _starts_of_groups(groups: RowGroups, rows: range | None) -> Iterator[tuple[i
 
 
 class _Contents:
-    """Finds the bytes of a file, which another row of the partition may hold; keeps two row groups at hand."""
+    """Finds the bytes of a file, which another row of the partition may hold.
+
+    Two row groups are kept at hand, and small contents: many rows refer to one, and to read one takes a whole group.
+    """
 
     def __init__(self, groups: RowGroups) -> None:
         self._groups = groups
         self._starts: list[str] = []
         self._held: dict[int, pl.DataFrame] = {}
+        self._small: dict[str, bytes] = {}
 
     def of(self, index: int, row: int, path: str, content_path: str) -> bytes:
-        if content_path == path:
-            return bytes(self._group(index)["content"][row])
+        content = self._small.get(content_path)
+        if content is None:
+            is_its_own = content_path == path
+            content = bytes(self._group(index)["content"][row]) if is_its_own else self._from_other(path, content_path)
+            if len(content) <= _SMALL_BYTES:
+                self._keep(content_path, content)
+        return content
+
+    def _keep(self, content_path: str, content: bytes) -> None:
+        if len(self._small) == _MOST_SMALL:
+            del self._small[next(iter(self._small))]
+        self._small[content_path] = content
+
+    def _from_other(self, path: str, content_path: str) -> bytes:
         holder = self._group(self._index_of(content_path))
         place = holder["path"].search_sorted(content_path)
         if place == holder.height or holder["path"][place] != content_path:
@@ -135,8 +162,28 @@ class _Contents:
         return group
 
 
-def _row(repository: Repository, file: KeptFile, content_path: str, retrieved_at: str) -> pl.DataFrame:
-    row = {
+class _Rows:
+    """Makes frames of several rows: one of a single row takes as long as to store its file."""
+
+    def __init__(self, pending: PendingPartition) -> None:
+        self._pending = pending
+        self._schema = {name: column.dtype for name, column in Files.columns().items()}
+        self._rows: list[dict[str, Any]] = []
+        self._size_bytes = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self._rows.append(row)
+        self._size_bytes += len(row["content"] or b"")
+        if self._size_bytes * _FRAMES_A_BATCH >= partitions.BATCH_BYTES or len(self._rows) == _MOST_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        self._pending.append(pl.DataFrame(self._rows, schema=self._schema))
+        self._rows, self._size_bytes = [], 0
+
+
+def _row(repository: Repository, file: KeptFile, content_path: str, retrieved_at: str) -> dict[str, Any]:
+    return {
         "round": repository.round,
         "commit": repository.commit,
         "path": file.path,
@@ -149,4 +196,3 @@ def _row(repository: Repository, file: KeptFile, content_path: str, retrieved_at
         "licence": repository.licence,
         "retrieved_at": retrieved_at,
     }
-    return pl.DataFrame([row], schema={name: column.dtype for name, column in Files.columns().items()})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from pipelines.settings import Limits
 from pipelines.sources.errors import SourceError
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f]")
+"""All of the category Cc: Unicode adds none to it."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,9 @@ def clean_parts(source: str, name: str, limits: Limits) -> list[str]:
 def _what_is_wrong(name: str, limits: Limits) -> tuple[str, str] | None:
     if len(name.encode("utf-8", "surrogateescape")) > limits.name_bytes:
         return f"a name of at most {limits.name_bytes} bytes (RACKRECON_MAX_NAME_BYTES)", "a longer one"
-    if any("\ud800" <= character <= "\udfff" for character in name):
+    if _SURROGATES.search(name):
         return "a name in UTF-8", "other bytes"
-    if any(unicodedata.category(character) == "Cc" for character in name):
+    if _CONTROL_CHARACTERS.search(name):
         return "a name without control characters", "one"
     if "\\" in name:
         return "a name without backslashes", "one"

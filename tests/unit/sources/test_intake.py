@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,8 +12,10 @@ import polars as pl
 import pytest
 
 from pipelines.lake import partitions
+from pipelines.lake.row_groups import RowGroups
 from pipelines.lake.tables import Lake
 from pipelines.settings import Limits
+from pipelines.sources import intake
 from pipelines.sources.errors import SourceError
 from pipelines.sources.intake import read_files, store_repository
 from pipelines.sources.repository import open_repository
@@ -76,7 +78,32 @@ def test_gives_every_file_back_though_equal_bytes_are_stored_once(
     stored = lake.read("raw.files").filter(pl.col("content").is_not_null(), kind="result_log")
     assert stored.height == 3
     with lake.open_partition("raw.files", "training-v5.0") as groups:
-        assert len(groups.row_counts) == 3
+        assert groups.row_counts == [3, 18]
+
+
+@pytest.mark.parametrize("most_small", [1, 1000])
+def test_reads_no_group_for_small_bytes_that_it_has_just_given(
+    tmp_path: Path, make_tarball: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch, most_small: int
+) -> None:
+    monkeypatch.setattr(partitions, "BATCH_BYTES", 4000)
+    monkeypatch.setattr(intake, "_MOST_SMALL", most_small)
+    logs = {f"Acme/results/one/b{index:02}/result_0.txt": bytes([index]) * 3000 for index in range(6)}
+    logs |= {f"Acme/results/two/b{index:02}/result_0.txt": bytes([index % 6]) * 3000 for index in range(30)}
+    path, lake = tmp_path / "a", Lake.at(str(tmp_path / "lake"))
+    path.write_bytes(make_tarball([*logs.items(), ("Acme/systems/one.json", b"{}")]))
+    store(lake, path)
+    contents_read = []
+    read_group = RowGroups.read_group
+
+    def counted(groups: RowGroups, index: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        contents_read.extend([index] * ("content" in (columns or ())))
+        return read_group(groups, index, columns)
+
+    monkeypatch.setattr(RowGroups, "read_group", counted)
+    assert {file.path: file.content for file in read_files(lake, "training-v5.0", {"result_log"})} == logs
+    holders = len(set(contents_read))
+    assert holders > 2
+    assert (len(contents_read) == holders) is (most_small == 1000)
 
 
 def test_a_tarball_and_its_checkout_give_the_same_bytes(tmp_path: Path, sound_tarball: bytes) -> None:
