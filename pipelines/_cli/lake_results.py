@@ -12,7 +12,7 @@ from pipelines.lake.tables import Lake
 from pipelines.parsing.log_keys import Value, read_log_keys
 from pipelines.scoring.loose import LooseTables
 from pipelines.settings import Settings
-from pipelines.sources.intake import read_files
+from pipelines.sources.intake import read_file
 
 
 def find_in_lake(name: str) -> NamedResult:
@@ -58,6 +58,5 @@ def _settings(lake: Lake, round_name: str, path: str) -> Mapping[str, Value]:
     """Return what the log states, nothing where the lake has no bytes: the embedded snapshot has none."""
     if round_name not in lake.partitions("raw.files"):
         return {}
-    logs = (file for file in read_files(lake, round_name, {"result_log"}) if file.path == path)
-    file = next(logs, None)
+    file = read_file(lake, round_name, path)
     return {} if file is None else read_log_keys(file.content).settings()

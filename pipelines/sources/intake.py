@@ -21,6 +21,7 @@ from pipelines.schemas.core import Sources
 from pipelines.schemas.raw import Files
 from pipelines.sources.repository import KeptFile, Repository
 
+_FACTS = ["round", "path", "kind", "sha256", "content_path"]
 _FRAMES_A_BATCH, _MOST_ROWS = 8, 500
 """Rows are gathered until they make up that share of what is written at once, or are that many."""
 
@@ -95,12 +96,31 @@ def read_files(
     with lake.open_partition("raw.files", partition) as groups:
         contents = _Contents(groups)
         for index, start in _starts_of_groups(groups, rows):
-            facts = groups.read_group(index, ["round", "path", "kind", "sha256", "content_path"])
-            for row, fact in enumerate(facts.iter_rows(named=True)):
+            for row, fact in enumerate(groups.read_group(index, _FACTS).iter_rows(named=True)):
                 is_wanted = (kinds is None or fact["kind"] in kinds) and (rows is None or start + row in rows)
                 if is_wanted:
-                    content = contents.of(index, row, fact["path"], fact["content_path"])
-                    yield PublishedFile(fact["round"], fact["path"], fact["sha256"], content)
+                    yield _published(contents, index, row, fact)
+
+
+def read_file(lake: Lake, partition: str, path: str) -> PublishedFile | None:
+    """Return one stored file of a round, null where the round has none of that path.
+
+    Raises:
+        MissingPartitionError: the round is not in the lake.
+    """
+    with lake.open_partition("raw.files", partition) as groups:
+        contents = _Contents(groups)
+        index = contents.index_of(path)
+        facts = groups.read_group(index, _FACTS).iter_rows(named=True) if index >= 0 else ()
+        for row, fact in enumerate(facts):
+            if fact["path"] == path:
+                return _published(contents, index, row, fact)
+    return None
+
+
+def _published(contents: _Contents, index: int, row: int, fact: dict[str, Any]) -> PublishedFile:
+    content = contents.of(index, row, fact["path"], fact["content_path"])
+    return PublishedFile(fact["round"], fact["path"], fact["sha256"], content)
 
 
 def _starts_of_groups(groups: RowGroups, rows: range | None) -> Iterator[tuple[int, int]]:
@@ -140,14 +160,14 @@ class _Contents:
         self._small[content_path] = content
 
     def _from_other(self, path: str, content_path: str) -> bytes:
-        holder = self._group(self._index_of(content_path))
+        holder = self._group(self.index_of(content_path))
         place = holder["path"].search_sorted(content_path)
         if place == holder.height or holder["path"][place] != content_path:
             raise LakeError(f"raw.files: {path}: expected its bytes in the row of {content_path}, found no such row")
         return bytes(holder["content"][place])
 
-    def _index_of(self, path: str) -> int:
-        """Return the row group that holds `path`: rows ascend by path within the partition."""
+    def index_of(self, path: str) -> int:
+        """Return the row group that holds `path` if any does, -1 before all: rows ascend by path."""
         if not self._starts:
             self._starts = [paths["path"][0] for paths in self._groups.iter_groups(["path"])]
         return bisect.bisect_right(self._starts, path) - 1

@@ -17,7 +17,7 @@ from pipelines.lake.tables import Lake
 from pipelines.settings import Limits
 from pipelines.sources import intake
 from pipelines.sources.errors import SourceError
-from pipelines.sources.intake import read_files, store_repository
+from pipelines.sources.intake import read_file, read_files, store_repository
 from pipelines.sources.repository import open_repository
 
 COMMIT = "0fdc28f013256aea84fa36fdaf1e0fa46094b18c"
@@ -75,6 +75,9 @@ def test_gives_every_file_back_though_equal_bytes_are_stored_once(
     store(lake, path)
     found = {file.path: file.content for file in read_files(lake, "training-v5.0", {"result_log"})}
     assert found == logs
+    files = {path: read_file(lake, "training-v5.0", path) for path in logs}
+    assert {path: file and file.content for path, file in files.items()} == logs
+    assert not any(read_file(lake, "training-v5.0", path) for path in ("A", f"{min(logs)}a", "Acme/systems/two.json"))
     stored = lake.read("raw.files").filter(pl.col("content").is_not_null(), kind="result_log")
     assert stored.height == 3
     with lake.open_partition("raw.files", "training-v5.0") as groups:
