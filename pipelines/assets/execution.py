@@ -17,6 +17,7 @@ from dagster._core.events import DagsterEventType, RunFailureReason
 from dagster._core.instance.ref import InstanceRef
 
 from pipelines.assets.databases import make_databases
+from pipelines.assets.instances import OF_MANY_RUNS
 from pipelines.assets.jobs import ASK_HOSTS, REFRESH_ANSWERS, REFRESH_ROUND
 from pipelines.assets.records import swift_records
 from pipelines.assets.rounds import ROUND_ASSETS, SOURCE_FAILURE
@@ -43,7 +44,7 @@ def project_instance(home: Path) -> Iterator[dg.DagsterInstance]:
     What runs in this process writes to this process's terminal, so nothing is captured of its output.
     """
     make_databases(home)
-    reference = InstanceRef.from_dir(str(home), overrides=_NO_COMPUTE_LOGS)
+    reference = InstanceRef.from_dir(str(home), overrides={**_NO_COMPUTE_LOGS, **OF_MANY_RUNS})
     with swift_records(), dg.DagsterInstance.from_ref(reference) as instance:
         yield instance
 
