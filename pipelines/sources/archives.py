@@ -107,7 +107,7 @@ class TarStream:
                 self._expect_nothing_more()
                 return None
             header = self._parse_header(block)
-            self._tally.add_member(header.name, header.size)
+            self._tally.add_member(extension.name or header.name, header.size)
             if header.type == tarfile.XGLTYPE:
                 self._read_global(header)
             elif header.type in _PAX_TYPES:

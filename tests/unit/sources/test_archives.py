@@ -176,6 +176,11 @@ def test_a_member_over_the_limit_is_refused_before_it_is_read() -> None:
     assert stream.taken < len(whole) / 2
 
 
+def test_a_member_over_the_limit_is_told_by_its_whole_name(make_tarball: Callable[..., bytes]) -> None:
+    path = "/".join(["folder"] * 20)
+    assert refused(make_tarball([(path, bytes(10_001))])).member == f"{TOP}/{path}"
+
+
 def test_a_gzip_bomb_is_refused_while_it_is_unpacked() -> None:
     headers = [bytes_of_header(name=f"{TOP}/{index}", size=9_728) + bytes(9_728) for index in range(15)]
     whole = gzip.compress(b"".join(headers))
