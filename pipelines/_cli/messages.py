@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from pipelines._cli.interruptions import interruptible
@@ -102,7 +103,7 @@ def guarded() -> Iterator[None]:
         if error.errno not in _NO_ROOM:
             raise
         _forget_stdout()
-        stop(f"the output cannot be written: {error.strerror}", Exit.usage)
+        stop(f"the output cannot be written: {os.strerror(error.errno)}", Exit.usage)
     except KeyboardInterrupt:
         say("rackrecon: interrupted")
         raise SystemExit(_INTERRUPTED) from None
@@ -111,6 +112,20 @@ def guarded() -> Iterator[None]:
         if code is None:
             raise
         stop(str(error), code)
+
+
+@contextmanager
+def writing_into(folder: Path) -> Iterator[None]:
+    """Name the folder where the system refuses to write into it; the lake's own refusals name their place.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise UsageError(f"{folder}: cannot be written: {why}") from error
 
 
 def _exit_code(error: Exception) -> Exit | None:

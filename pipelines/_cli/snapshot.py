@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines._cli.messages import say
+from pipelines._cli.messages import say, writing_into
 from pipelines.publishing.snapshot import write_snapshot
 from pipelines.refreshing.workshop import Workshop
 from pipelines.settings import Settings
@@ -15,7 +15,8 @@ def embed(output: Path | None, rounds: Sequence[str]) -> None:
     """Write the snapshot and say what is in it."""
     workshop = Workshop(Settings.from_environment())
     folder = output or workshop.settings.snapshot
-    written = write_snapshot(workshop.lake, folder, list(rounds))
+    with writing_into(folder):
+        written = write_snapshot(workshop.lake, folder, list(rounds))
     for entry in written.about.rounds:
         say(f"{entry.round}: {entry.source} at {entry.commit}, read {entry.read_at}")
     rows = sum(entry.rows for entry in written.about.tables.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import subprocess
 from pathlib import Path
 
@@ -88,6 +89,15 @@ def test_checks_are_shown_and_none_blocks(data: Path, first: subprocess.Complete
     assert "0 blocking" in shown.stderr
     (empty,) = [row for row in rows if row["checked_count"] == "0"]
     assert empty["explanation"].startswith("There was no row to check that the score on MLCommons' own table")
+
+
+@pytest.mark.parametrize("command", ["report", "release", "snapshot"])
+def test_a_folder_that_cannot_be_written_is_named(
+    data: Path, first: subprocess.CompletedProcess[str], command: str
+) -> None:
+    done = rackrecon(data, command, "--output", "/dev/null/it")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"rackrecon: /dev/null/it: cannot be written: [A-Za-z ]+\n", done.stderr)
 
 
 def test_the_chain_behind_a_score(data: Path, first: subprocess.CompletedProcess[str]) -> None:
