@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -29,6 +30,8 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 IN_THE_UI = {".dagster/repository": "__repository__@rackrecon"}
 """Tag by which the UI finds the runs of a job; only runs that it launched itself get one from Dagster. The
 location is that of workspace.yaml, and its one repository has Dagster's name for an unnamed one."""
+_OWN_ERROR = re.compile(r"pipelines(\.\w+)+: ")
+"""What Dagster puts before the message of an error of ours, which needs neither its class nor the step."""
 _NO_COMPUTE_LOGS = {
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
@@ -156,7 +159,9 @@ def failure(events: Iterable[dg.DagsterEvent]) -> RunOutcome:
                 return RunOutcome(data.user_failure_data.description or "no reason given", is_source)
             if data.error is not None:
                 error = data.error.cause or data.error
-                return RunOutcome(f"{event.step_key}: {error.message.strip()}")
+                said = error.message.strip()
+                ours = _OWN_ERROR.match(said)
+                return RunOutcome(said[ours.end() :] if ours else f"{event.step_key}: {said}")
         if event.is_run_failure and event.job_failure_data.error is not None:
             reason = event.job_failure_data.error.message.strip()
     return RunOutcome(reason)

@@ -1,17 +1,20 @@
-"""A signal is heard whatever Dagster does with it; runs of the command are found where the UI looks for them."""
+"""A signal is heard whatever Dagster does with it; a failed run says why; the UI finds the runs of the command."""
 
 from __future__ import annotations
 
 import signal
 import threading
 
+import dagster as dg
 import pytest
 import yaml
 from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 from dagster._utils.interrupts import capture_interrupts
 
-from pipelines.assets.execution import IN_THE_UI, _requests_to_end
+from pipelines.assets.execution import IN_THE_UI, QUIET, _requests_to_end, failure
 from pipelines.definitions import defs
+from pipelines.lake.storage import StorageError
+from pipelines.refreshing.flow import RunOutcome
 from pipelines.settings import REPOSITORY
 
 
@@ -54,3 +57,23 @@ def test_runs_of_the_command_belong_to_the_location_that_the_ui_shows() -> None:
     (place,) = yaml.safe_load((REPOSITORY / "workspace.yaml").read_text("utf-8"))["load_from"]
     location = place["python_module"]["location_name"]
     assert {REPOSITORY_LABEL_TAG: f"{defs.get_repository_def().name}@{location}"} == IN_THE_UI
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (StorageError("/lake/core/runs: cannot be written"), "/lake/core/runs: cannot be written"),
+        (KeyError("missing"), "take_in: KeyError: 'missing'"),
+    ],
+)
+def test_what_made_a_run_fail_is_told_in_the_words_of_the_error(error: Exception, reason: str) -> None:
+    @dg.op
+    def take_in() -> None:
+        raise error
+
+    @dg.job
+    def refresh() -> None:
+        take_in()
+
+    result = refresh.execute_in_process(run_config=QUIET, raise_on_error=False)
+    assert failure(result.all_events) == RunOutcome(reason)
