@@ -26,6 +26,9 @@ _REPOSITORY_NAME = re.compile(r"((training|hpc|inference)_results_v([0-9]+(?:\.[
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHOWN_DIGITS = 40
 
+_LONGEST_KEPT_BYTES = 2**31 - 64
+"""What one row of a Parquet file has room for, with a little for itself, whatever the settings allow."""
+
 RESULT_KINDS = frozenset({"result_log", "inference_summary"})
 """Kinds of file, as `keep` names them, without which a tree is no results repository."""
 
@@ -98,6 +101,9 @@ class Repository:
                     skipped += 1
                     continue
                 found_results |= kind in RESULT_KINDS
+                if member.size_bytes > _LONGEST_KEPT_BYTES:
+                    expected = f"at most {_LONGEST_KEPT_BYTES} bytes, which is all that a row of a table holds"
+                    raise SourceError(self.place, member.path, expected, f"{member.size_bytes} bytes")
                 content = member.read()
                 yield KeptFile(member.path, kind, hashlib.sha256(content).hexdigest(), content)
             self.skipped_count = skipped + reader.skipped_links

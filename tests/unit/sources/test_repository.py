@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -157,3 +158,15 @@ def renamed(tarball: bytes) -> bytes:
             member.name = f"top/{member.name.partition('/')[2]}"
             copy.addfile(member, content)
     return target.getvalue()
+
+
+def test_a_file_that_no_table_could_hold_is_refused_unread_whatever_the_limits_are(tmp_path: Path) -> None:
+    root = unpacked(tmp_path / f"training_results_v5.0-{COMMIT}")
+    limits = Limits(member_bytes=1 << 40, total_bytes=1 << 40)
+    for name in ("weights.bin", LOG):
+        (root / name).touch()
+        os.truncate(root / name, 1 << 31)
+    with pytest.raises(SourceError) as caught:
+        list(open_repository(root, limits).files(keep))
+    assert (caught.value.member, caught.value.found) == (LOG, "2147483648 bytes")
+    assert caught.value.expected == "at most 2147483584 bytes, which is all that a row of a table holds"
