@@ -200,7 +200,8 @@ def _named(model: Workload) -> Workload:
     own = model.model.rstrip("/")
     own = own.rpartition("/")[2] if own.startswith(("/", ".", "~")) or own.count("/") > 1 else own
     billions = frame([model]).select(total_parameters()).item() / 1e9
-    name = f"{own[:_LONGEST_NAME]} ({billions:,.3g}B)"
+    size = f"{billions:,.0f}" if billions >= 1000 else f"{billions:.3g}"  # digits, where :g turns to powers of ten
+    name = f"{own[:_LONGEST_NAME]} ({size}B)"
     return replace(model, benchmark=name, model=name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +49,19 @@ def write_snapshot(lake: Lake, folder: Path, rounds: list[str] | None = None) ->
     about = About(
         schema_version=SCHEMA_VERSION, made_by=f"rackrecon {__version__}", rounds=_rounds(lake, names), tables=tables
     )
-    for name, (_, content) in contents.items():
-        (folder / file_name(name)).write_bytes(content)
     description = msgspec.json.format(msgspec.json.encode(about), indent=2) + b"\n"
-    (folder / ABOUT).write_bytes(description)
-    return Written(about, len(description) + sum(len(content) for _, content in contents.values()))
+    files = {file_name(name): content for name, (_, content) in contents.items()} | {ABOUT: description}
+    _replace(folder, files)
+    return Written(about, sum(map(len, files.values())))
+
+
+def _replace(folder: Path, files: dict[str, bytes]) -> None:
+    """Put the files into the folder once all of them are written: a full disk leaves those that were there."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".draft-") as draft:
+        for name, content in files.items():
+            (Path(draft) / name).write_bytes(content)
+        for name in files:
+            (Path(draft) / name).replace(folder / name)
 
 
 def _parquet(lake: Lake, name: str, rounds: list[str]) -> tuple[int, bytes]:

@@ -97,8 +97,10 @@ def checks_for(claim: Claim) -> Iterator[str]:
         yield "levels"
     elif metric == "accelerators" and claim.scope == "fabric":
         yield "fabric_limit"
-    elif metric == "power" and "accelerators" in claim.beside and _is_power_of_count(claim):
+    elif metric == "power" and _is_power_of_count(claim):
         yield "power_of_count"
+        if claim.kind == "platform":
+            yield "fact"
     else:
         if speaks_of_a_run(claim):
             yield "result"
@@ -113,15 +115,20 @@ def _tells_two_tiers(claim: Claim) -> bool:
 
 
 def _is_power_of_count(claim: Claim) -> bool:
-    """Say whether a power is told of the accelerators beside it rather than of a product that holds them."""
-    count = claim.beside_value("accelerators") or 0.0
+    """Say whether a power may be told of the accelerators beside it rather than of a product that holds them.
+
+    Of a platform it may be told of some of its accelerators, or of all, so that either reading is tried.
+    """
+    count = claim.beside_value("accelerators")
+    if count is None:
+        return False
     number = f"{count:,.0f}"
     leading = r"\b(?:with|of|for|powering|to\spower)\s(?:about\s|around\s|over\s|some\s)?"
     pattern = rf"{leading}~?{number}\b|\b{number}[\s-]\w+"
     return re.search(pattern, claim.sentence.replace("\u202f", ",")) is not None and claim.kind in (
         None,
         "level",
-        "platform_family",
+        *PRODUCTS,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -142,6 +143,32 @@ def test_the_snapshot_gives_the_same_answers_as_the_files(
         assert workshop.lake.read(name).equals(before[name]), name
     assert workshop.lake.read("core.steps").is_empty()
     assert refresh().is_unchanged
+
+
+def test_a_snapshot_that_finds_no_room_leaves_the_one_that_is_there(
+    workshop: Workshop, refresh: Refresh, tarball: Tarball, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refresh(tarball())
+    folder = tmp_path / "snapshot"
+    write_snapshot(workshop.lake, folder)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    refresh(tarball(minutes=(9.0, 9.1, 9.2)))
+    write = Path.write_bytes
+
+    def write_some(path: Path, content: bytes) -> int:
+        if len(list(path.parent.iterdir())) == len(before) - 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", write_some)
+    with pytest.raises(OSError, match="No space left"):
+        write_snapshot(workshop.lake, folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    monkeypatch.undo()
+    write_snapshot(workshop.lake, folder)
+    after = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert after.keys() == before.keys()
+    assert after != before
 
 
 def test_the_snapshot_does_not_replace_what_was_read_from_files(

@@ -190,6 +190,15 @@ def test_a_model_is_named_with_its_size_and_without_its_place(
 
 
 @pytest.mark.parametrize(
+    ("layers", "told"), [(8, "llama (8.95B)"), (1_000, "llama (858B)"), (10_000, "llama (8,559B)")]
+)
+def test_a_size_is_written_in_digits(config: Callable[..., Path], layers: int, told: str) -> None:
+    ask = of_model(config(num_hidden_layers=layers)).ask()
+    assert ask.model is not None
+    assert ask.model.model == told
+
+
+@pytest.mark.parametrize(
     ("given", "most", "taken"), [(None, 131072, 8192), (None, 4096, 4096), (32768, 131072, 32768), (8192, None, 8192)]
 )
 def test_samples_have_a_usual_length(

@@ -202,6 +202,24 @@ def test_single_sentences(text: str, verdict: str, inputs: Inputs) -> None:
     assert [row[2] for row in verdicts(text, inputs)][-1] == verdict
 
 
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("The GB200 NVL72 draws 120 kW per rack; 32 GPUs draw 53 kW.", "supported"),
+        ("A GB200 NVL72 rack draws 120 kW; half of it, 36 GPUs, takes 65 kW.", "supported"),
+        ("Each tray of 4 GPUs of a GB200 NVL72 takes 7 kW.", "supported"),
+        ("Of a GB200 NVL72 32 GPUs draw 500 kW.", "contradicted"),
+        ("The GB200 NVL72 with 72 GPUs draws 120 kW.", "supported"),
+        ("The GB200 NVL72 with 72 GPUs draws 500 kW.", "contradicted"),
+        ("Eight racks of GB200 NVL72 hold 576 GPUs and draw 120 kW each.", "supported"),
+    ],
+)
+def test_a_power_may_be_of_some_of_the_accelerators_of_a_platform(text: str, verdict: str, inputs: Inputs) -> None:
+    """72 of them draw 120 to 132 kW together, so 32 draw 53 to 59."""
+    powers = check_document(text, "text", inputs).filter(metric="power")
+    assert powers["verdict"][-1] == verdict
+
+
 def test_a_count_is_never_joined_on_the_number_alone(inputs: Inputs) -> None:
     """9,216 is a TPU pod's chips and an NVIDIA fabric's example: each is held against its own subject."""
     checked = check_document("A TPU7x pod has 9,216 chips. The DGX SuperPOD GB200 has 9,216 GPUs.", "text", inputs)
