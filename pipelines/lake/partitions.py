@@ -151,7 +151,7 @@ class PartitionWriter:
         self.duplicate_rows += gated.duplicate_count
         if gated.good.is_empty():
             return
-        keys = gated.good.select(self._table.schema.primary_key())
+        keys = gated.good[self._table.schema.primary_key()]
         self._in_order &= self._last_key < keys.row(0)
         self._last_key = max(self._last_key, keys.row(-1))
         self._rows.append(gated.good)
