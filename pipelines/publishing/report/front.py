@@ -85,10 +85,11 @@ def headline(tables: Tables, round_name: str) -> str:
     largest = scored.sort("accelerator_count", "score_minutes", "result_id", descending=[True, False, False])
     row = largest.row(0, named=True)
     trained = task(row["benchmark"]).removesuffix(". ")
+    division = f", {row['division']} division" if row["division"] else ""
     return (
         f"On its largest system, {counted_part(row['accelerator_count'], row['accelerator'])}, "
         f"{row['submitter'] or row['submitter_folder']} ran {row['benchmark']}"
-        f"{f' ({trained})' if trained else ''} in {row['score_minutes']:.2f} minutes."
+        f"{f' ({trained})' if trained else ''} in {row['score_minutes']:.2f} minutes{division}."
     )
 
 

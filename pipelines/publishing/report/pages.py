@@ -18,7 +18,6 @@ from pipelines.publishing.report.words import counted, label, listed
 from pipelines.schemas import TABLES
 from pipelines.schemas.core import SEVERITIES
 
-_SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
 _COUNTED_ROWS = {"rows": pl.Int64, "rows_in_quarantine": pl.Int64}
 _RACK_VERDICTS = (
     "Whole: the racks are full. Explained: slots are empty for a reason that fits. Part rack: all fits in a part of "
@@ -274,7 +273,7 @@ def findings(tables: Tables) -> Content:
     )
     frame = findings.sort("order", "kind", "subject").drop("order")
     shown = ["severity", "kind", "round", "subject", "explanation"]
-    told = listed(counted(frame.filter(severity=name).height, noun) for name, noun in _SEVERITIES.items())
+    told = listed(f"{frame.filter(severity=name).height:,} {name}" for name in SEVERITIES)
     caption = f"{counted(frame.height, 'finding')}: {told}"
     return Content(grid=Grid("findings", caption, frame, "finding_id", shown, ("severity", "kind", "round"), ""))
 

@@ -44,7 +44,7 @@ def nic_need(runs: pl.DataFrame, benchmark: str) -> Figure:
         f"nic-{benchmark}",
         f"{benchmark}: of {counted(shown.height, 'run')} that send beyond their domain, {told}",
         f"{task(benchmark)}GB/s per accelerator, one direction. Bar: the range of the need over the assumptions; "
-        f"circle: central need; diamond: what there is.{f' Before a name: {signs}.' if signs else ''}",
+        f"circle: central need; both derived. Diamond: what there is.{f' Before a name: {signs}.' if signs else ''}",
         f"{counted(shown.height, 'run')}: {told}.",
         _layers(shown),
         shown,

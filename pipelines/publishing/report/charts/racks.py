@@ -51,7 +51,7 @@ def rack_fill(audit: pl.DataFrame) -> Figure:
         "rack-fill",
         f"{partly} of {shown.height} systems that state racks leave slots empty; the emptiest fills {least:.0f} %",
         "One bar per system and round: accelerators of the run over the slots of the stated racks, in per cent, "
-        "and how the count fits.",
+        "derived, and how the count fits.",
         f"{partly} systems leave slots of their stated racks empty; {shown.height - partly} fill them.",
         bars + text,
         shown,

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipelines.publishing.report.charts import canvas
 from pipelines.publishing.report.parts import Figure
-from pipelines.publishing.report.words import counted, task, words
+from pipelines.publishing.report.words import counted, listed, task, words
 from pipelines.publishing.wording import counted_part
 
 _VERDICTS = {
@@ -46,8 +46,8 @@ def predicted_against_reported(runs: pl.DataFrame) -> Figure:
     return canvas.figure(
         "predicted-against-reported",
         f"{inside} of {judged} reported scores lie inside the interval predicted without them",
-        f"One mark per result of {_rounds(shown)}; on the dashed line prediction and report agree. "
-        "Both axes are logarithmic, in minutes.",
+        f"One mark per result of {_rounds(shown)}, closed division: the prediction, which is derived, over the "
+        "reported score. On the dashed line they agree. Both axes are logarithmic, in minutes.",
         f"{counted(shown.height, 'result')}; half of the predictions are within {_middle_error(shown):.1f} per cent.",
         diagonal + points,
         shown,
@@ -93,7 +93,8 @@ def prediction_errors(runs: pl.DataFrame) -> Figure:
         "prediction-errors",
         f"Half of the predictions are within {_middle_error(shown):.1f} %; "
         f"the furthest is {furthest['residual_percent']:+.1f} % off ({furthest['benchmark']}, {furthest['round']})",
-        "One mark per result: predicted over reported score minus one, in per cent, each held out; bars: the interval. "
+        f"One mark per result of {_rounds(shown)}, closed division: predicted over reported score minus one, in "
+        "per cent, derived, each held out; bars: the interval. "
         "Below zero the run was slower than predicted. A bar that meets the dashed line holds the reported score.",
         f"Errors of {counted(shown.height, 'result')} in per cent.",
         zero + intervals + points,
@@ -120,8 +121,8 @@ def scaling_curves(runs: pl.DataFrame, benchmark: str) -> Figure:
         f"{benchmark}: fastest {fastest['score_minutes']:.2f} min on "
         f"{counted_part(fastest['accelerator_count'], fastest['accelerator'])} ({fastest['round']}); "
         f"{predicted.height} of {counted(shown.height, 'result')} have a prediction",
-        f"{task(benchmark)}Marks: reported scores in minutes. Lines: the model, each result held out; pale bars: its "
-        "interval. Both axes are logarithmic.",
+        f"{task(benchmark)}Marks: reported scores in minutes, {_rounds(shown)}. Lines: the model, derived, each result "
+        "held out; pale bars: its interval. Both axes are logarithmic.",
         f"Scores of {counted(shown.height, 'result')} on {least:,.0f} to {most:,.0f} accelerators.",
         _scaling_layers(shown),
         shown,
@@ -171,7 +172,7 @@ def _middle_error(shown: pl.DataFrame) -> float:
 
 
 def _rounds(shown: pl.DataFrame) -> str:
-    return ", ".join(shown["round"].unique().sort())
+    return listed(shown["round"].unique().sort())
 
 
 def _verdict_marks(shown: pl.DataFrame) -> dict[str, Any]:

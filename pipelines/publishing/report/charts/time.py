@@ -41,7 +41,8 @@ def minutes_spent(breakdown: pl.DataFrame, benchmark: str) -> Figure:
     return canvas.figure(
         f"minutes-{benchmark}",
         f"{benchmark}: besides the steps' own work, the largest part is most often “{largest}”",
-        f"{task(benchmark)}{which}, the largest first: parts of the score in minutes, below zero to the left.",
+        f"{task(benchmark)}{which}, the largest system first: parts of the score in minutes, derived; "
+        "those below zero to the left.",
         f"{counted(shown.height, 'result')}; every part stands in the table.",
         _bars(shown.head(_MOST_BARS)),
         shown,
@@ -117,7 +118,8 @@ def utilisation(runs: pl.DataFrame, convention: str) -> Figure:
         f"mfu-{convention}",
         f"MFU ({convention}): at most {100 * best['model_flops_utilisation']:.0f} %, "
         f"{best['accelerator']} at {best['precision']}, {best['benchmark']} in {best['round']}",
-        f"One mark per result, by part and round, in per cent of the peak at the run's precision; FLOPs: {convention}.",
+        f"One mark per result, by part and round, in per cent of the peak at the run's precision, derived; "
+        f"FLOPs: {convention}.",
         f"{counted(shown.height, 'result')} counted by the convention {convention}; the table lists each.",
         points,
         shown,

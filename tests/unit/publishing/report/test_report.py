@@ -186,7 +186,7 @@ def test_the_first_page_tells_the_newest_round_in_a_sentence_and_links_its_resul
     tree = page(folder, "index")
     told = words_of(tree, "section .answer")
     assert told.startswith("On its largest system, 2,496 GB200 GPUs, ")
-    assert told.endswith("ran llama31_405b (Llama 3.1 405B, pre-training) in 28.04 minutes.")
+    assert told.endswith("ran llama31_405b (Llama 3.1 405B, pre-training) in 28.04 minutes, closed division.")
     row = tree.css_first("section[aria-labelledby=fastest] tbody a")
     assert row is not None
     assert str(row.attributes["href"]).startswith("results.html#row=training-v5.0/")
@@ -202,6 +202,7 @@ def test_the_first_page_asks_and_answers(folder: Path) -> None:
     assert kind is not None
     assert kind.text() == "logs that the rules do not count"
     assert kind.attributes["href"] == "findings.html#severity=warning&kind=run.not_counted"
+    assert grid_of(folder, "findings")["caption"] == "1 finding: 0 error, 1 warning and 0 info"
 
 
 def test_a_lake_without_a_training_round_says_so(tmp_path: Path) -> None:
@@ -244,6 +245,11 @@ def test_each_figure_has_a_finding_units_words_and_its_table(folder: Path) -> No
             assert figure.css_first("h2") is not None
             assert figure.css("details tbody tr")
     assert seen >= 5
+
+
+@pytest.mark.parametrize("name", ["scaling", "prediction", "nic", "mfu"])
+def test_a_figure_of_the_model_says_that_it_is_derived(folder: Path, name: str) -> None:
+    assert {"derived" in note.text() for note in page(folder, name).css("figcaption .note")} == {True}
 
 
 def test_column_heads_lead_to_terms_that_exist() -> None:

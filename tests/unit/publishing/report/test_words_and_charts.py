@@ -37,3 +37,5 @@ def test_steps_that_are_not_split_are_in_the_bar_as_one_part() -> None:
     assert sum(point["minutes"] for point in drawn if point["name"] == "r whole") == pytest.approx(100 / 60)
     assert list(dict.fromkeys(point["name"] for point in drawn)) == ["r split", "r whole"], "the largest first"
     assert figure.title.endswith("most often “evaluation”")
+    assert "the largest system first" in figure.note
+    assert "derived" in figure.note
