@@ -18,6 +18,8 @@ MOST_MENTIONS = 50
 """Configurations that one note is searched for."""
 
 _MENTION = re.compile(r"(?P<sourced>(?:\bsource|(?<!\S)\.)\s+)?[\"'`]?(?P<path>[\w./${}<>+-]{0,300}\.sh)\b")
+_PUT_ASIDE = re.compile(r"(?<![a-z0-9])(?:bak|backup)s?(?![a-z0-9])", re.IGNORECASE)
+"""What folders are called that keep older copies, such as `config.bak`."""
 _SHARED_BY_OTHERS = re.compile(r"config_(?:common|mounts|gbs)\b|_common\b")
 
 
@@ -172,10 +174,11 @@ def _best_match(result: LaunchedResult, configurations: list[Configuration]) -> 
     return Choice([one for one in candidates if ranks[one.path] == best], tuple(reasons))
 
 
-def _rank(configuration: Configuration, result: LaunchedResult) -> tuple[int, int, int]:
-    """Rank a candidate, the best lowest: by its folder, by batch, by the accelerator or system in its name."""
+def _rank(configuration: Configuration, result: LaunchedResult) -> tuple[int, int, int, int]:
+    """Rank a candidate, the best lowest: by its folder, by batch, by its name; one put aside as a copy comes last."""
     own_folder = 0 if result.system in configuration.folders else 1
-    return own_folder, _batch_rank(configuration, result), _name_rank(configuration, result)
+    put_aside = int(any(_PUT_ASIDE.search(folder) for folder in configuration.folders))
+    return own_folder, _batch_rank(configuration, result), _name_rank(configuration, result), put_aside
 
 
 def _batch_rank(configuration: Configuration, result: LaunchedResult) -> int:

@@ -112,11 +112,15 @@ class Configuration:
 
     @cached_property
     def shape(self) -> tuple[int | None, int | None]:
-        """Return nodes and accelerators per node, from the settings or else the file name."""
+        """Return nodes and accelerators per node, from the settings or else the file name.
+
+        A name that counts other nodes than the settings counts something else first, such as the instances of an HPC
+        benchmark, so what stands second in it is not the accelerators of a node.
+        """
         name = _NODES_IN_NAME.search(self.name)
         nodes = self._count_of(_NODES)
         per_node = self._count_of(_ACCELERATORS_PER_NODE)
-        if name is not None:
+        if name is not None and nodes in (None, int(name[1])):
             nodes = nodes or int(name[1])
             per_node = per_node or int(name[2])
         return nodes, per_node

@@ -323,9 +323,16 @@ class _Launch:
             result_id,
             "No published configuration fits the result",
             severity="info",
-            expected=f"a configuration of {self.result.number_of_nodes} x {self.result.accelerators_per_node}",
+            expected=self.expected_configuration(),
             found=f"{published} configurations for the benchmark",
         )
+
+    def expected_configuration(self) -> str:
+        """Return in words what would fit the result."""
+        nodes, per_node = self.result.number_of_nodes, self.result.accelerators_per_node
+        if nodes is None or per_node is None:
+            return "a configuration that logs or note name, since the description states no nodes and accelerators"
+        return f"a configuration of {nodes} x {per_node}"
 
     def report_names_in_logs(self) -> None:
         """Report what the logs name where it settles no configuration."""

@@ -219,6 +219,7 @@ _BENCHMARK_RENAMES = {
     "gnn": "rgat",
     "mask": "maskrcnn",
     "ft-llm": "llama2_70b_lora",
+    "llm_finetune": "llama2_70b_lora",
     "resnet50": "resnet",
     "llama3_1-8b": "llama3.1-8b",
 }

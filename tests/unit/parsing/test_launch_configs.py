@@ -251,6 +251,45 @@ def test_the_layout_in_a_gpt3_name() -> None:
     assert (row["data_parallel"], row["micro_batch"], row["batch_check"]) == (8, 1, "confirmed")
 
 
+@pytest.mark.parametrize(("nodes", "per_node", "is_matched"), [(40, 4, False), (40, 8, True), (10, 4, False)])
+def test_a_name_that_counts_instances_first_states_no_accelerators_of_a_node(
+    nodes: int, per_node: int, is_matched: bool
+) -> None:
+    path = f"{FOLDER}/x/config_DGXA100_10x4x8x1.sh"
+    common = f"{FOLDER}/x/config_common.sh"
+    text = "source config_common.sh\nexport INSTANCES=10\nexport DGXNNODES=40\n"
+    systems = systems_frame(
+        number_of_nodes=nodes, accelerators_per_node=per_node, accelerator_count=nodes * per_node, accelerator=None
+    )
+    row, _ = launched({path: text, common: "export DGXNGPU=8\n"}, systems=systems)
+    assert (row["config_path"] == path) is is_matched
+    row, _ = launched({path: text}, systems=systems)
+    assert row["config_path"] is None
+
+
+def test_a_name_that_counts_the_nodes_of_the_setting_states_their_accelerators() -> None:
+    path = f"{FOLDER}/x/config_GB200_0128x04x112.sh"
+    row, _ = launched({path: "export DGXNNODES=128\n"})
+    assert row["config_path"] == path
+
+
+@pytest.mark.parametrize("folder", ["config.bak", "backup", "old_backups"])
+def test_a_copy_put_aside_gives_way_to_the_file_itself(folder: str) -> None:
+    aside = f"{FOLDER}/a/{folder}/{OWN.rpartition('/')[2]}"
+    own = f"{FOLDER}/b/{OWN.rpartition('/')[2]}"
+    row, _ = launched({aside: CONFIG.replace("PARALLEL=2", "PARALLEL=1"), own: CONFIG})
+    assert (row["config_path"], row["context_parallel"], row["notes"]) == (own, 2, None)
+    row, _ = launched({aside: CONFIG})
+    assert row["config_path"] == aside
+
+
+def test_a_result_without_a_described_size_names_no_size_as_expected() -> None:
+    _, findings = launched({}, systems=systems_frame(number_of_nodes=None, accelerator_count=None))
+    assert [(finding.kind, "None" in (finding.expected or "")) for finding in findings] == [
+        ("launch.no_configuration", False)
+    ]
+
+
 @pytest.mark.parametrize("layout", ["tp1pp4ep32cp1_mxfp8_full_cg", "tp1pp4cp1ep32_mxfp8"])
 def test_the_degree_of_experts_in_a_name(layout: str) -> None:
     row, _ = launched({f"{FOLDER}/{SYSTEM}/config_GB200_128x4x7x{layout}.sh": "export X=1\n"})
@@ -303,8 +342,9 @@ def test_a_benchmark_folder_with_a_date_is_found(folder: str) -> None:
     assert launched({path: CONFIG})[0]["config_path"] == path
 
 
-def test_a_benchmark_folder_under_an_older_name_is_found() -> None:
-    path = "Acme/benchmarks/ft-llm/implementations/x/config_a.sh"
+@pytest.mark.parametrize("folder", ["ft-llm", "llm_finetune"])
+def test_a_benchmark_folder_under_another_name_is_found(folder: str) -> None:
+    path = f"Acme/benchmarks/{folder}/implementations/x/config_a.sh"
     assert launched({path: CONFIG}, runs_frame(benchmark="llama2_70b_lora"))[0]["config_path"] == path
 
 
