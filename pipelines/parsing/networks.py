@@ -98,7 +98,7 @@ _RATE_ALONE = re.compile(rf"(?P<ports>(?:\d|single|dual|quad)[- ]ports?\s)?(?:{_
 _MEDIUM_ONLY = re.compile(rf"{_MEDIUM}*", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\b(?:or|max|up to)\b", re.IGNORECASE)
 _OTHER_RATE_BEFORE = re.compile(r"(?<![A-Za-z\d])(\d{1,4})\s?/\s?$")
-_INFINIBAND_RATE = re.compile(r"\b(?:HDR|NDR|XDR|GDR)\s?(100|200|400|800|1600)(?!\d)", re.IGNORECASE)
+_INFINIBAND_RATE = re.compile(r"\b(?:HDR|NDR|XDR|GDR)[\s-]?(100|200|400|800|1600)(?!\d)", re.IGNORECASE)
 _BREAK = re.compile(r"([;,]\s?|\s\+\s|\sand\s(?=\d{1,4}\s?x))(?![^()]*\))", re.IGNORECASE)
 """What parts a text; a list in brackets belongs to what stands before it."""
 _IN_BRACKETS = re.compile(r"\([^()]*\)")

@@ -56,6 +56,8 @@ from pipelines.parsing.quantities import Rate
         ("Management: 1 x 25 Gb / Sec Ethernet, Compute: 1 x ConnectX - 6 IB HDR100 100 Gb / Sec", 1, 100),
         ("BF3 200Gbps for NS and 2xBF3 400Gbps for EW", 2, 400),
         ("1x 25GbE and 8x 400GbE", 8, 400),
+        ("InfiniBand HDR-200", None, 200),
+        ("8x ConnectX-7 NDR-400, 1x 25GbE", 8, 400),
         ("8x NDR 400G InfiniBand, 4x 100G InfiniBand, 9x ConnectX-6 100G Ethernet", 8, 400),
     ],
 )
