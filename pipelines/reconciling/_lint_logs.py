@@ -14,7 +14,7 @@ import polars as pl
 
 from pipelines.parsing.log_keys import LogKeys
 from pipelines.reconciling._lint_rules import Remark
-from pipelines.scoring.submission_rules import quality_targets, required_keys
+from pipelines.scoring.submission_rules import asks_for_seeds, quality_targets, required_keys
 
 _MARKS = frozenset({"run_start", "run_stop", "init_stop"})
 """Keys whose repetition leaves open which run the log is of, even where their values are the same."""
@@ -177,7 +177,9 @@ def _lint_ranks(log: Log, result: ResultOfLogs) -> Iterator[Remark]:
 
 
 def lint_seeds(result: ResultOfLogs) -> Iterator[Remark]:
-    """Give the logs of a closed result without a usable seed of their own."""
+    """Give the logs of a closed result without a usable seed of their own, where the ruleset asks for one."""
+    if not asks_for_seeds(result.ruleset):
+        return
     first_with: dict[tuple[str, ...], Log] = {}
     for log in result.logs:
         if log.run["event_count"] == 0 or _division(log, result) != "closed":

@@ -6,6 +6,7 @@ The tables beside this module hold the facts with their source; what hyper-param
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -74,6 +75,18 @@ def required_keys(round_name: str, benchmark: str, division: str) -> dict[tuple[
     for row_benchmark, row_division in (("", ""), (benchmark, division)):
         found |= table.get((round_name, row_benchmark, row_division), {})
     return {keys: occurrence for keys, occurrence in found.items() if occurrence != "optional"}
+
+
+def asks_for_seeds(round_name: str) -> bool:
+    """Say whether each run of a closed result must log a seed of its own.
+
+    The package checker looks at seeds from ruleset 1.0.0 on (package_checker.py of mlperf-logging 4.1.68).
+
+    Args:
+        round_name: the round of the rules; one whose version cannot be told is taken for a newer one.
+    """
+    version = re.search(r"v(\d+)\.\d+$", round_name)
+    return version is None or int(version[1]) >= 1
 
 
 def quality_targets(round_name: str, benchmark: str) -> tuple[Target, ...]:

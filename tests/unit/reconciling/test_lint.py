@@ -314,6 +314,15 @@ def test_seeds() -> None:
     assert Submission().spoil(4, "seed", value="4711").lint().rows() == []
 
 
+def test_seeds_are_asked_for_from_the_first_ruleset_that_checks_them() -> None:
+    def rules_told(round_name: str) -> set[str]:
+        return set(Submission(round=round_name).without(4, "seed").lint()["rule"])
+
+    assert "log.seed" not in rules_told("training-v0.7")
+    assert "log.seed" not in rules_told("hpc-v0.7")
+    assert "log.seed" in rules_told("training-v1.0")
+
+
 def test_a_batch_that_differs_and_one_that_contradicts_the_launch() -> None:
     row = only(Submission().spoil(0, "global_batch_size", value=64).lint())
     assert (row["rule"], row["file"], row["found"]) == ("result.batch_differs", FOLDER, "64, 128")

@@ -10,6 +10,7 @@ from pipelines.scoring.submission_rules import (
     REQUIRED_FIELDS,
     STATUSES,
     Target,
+    asks_for_seeds,
     quality_targets,
     required_keys,
 )
@@ -88,3 +89,17 @@ def test_keys_are_those_of_the_official_checker() -> None:
         assert {keys for keys, occurrence in ours.items() if occurrence == "exactly_one"} == exactly_one, round_name
         checked += 1
     assert checked == 16
+
+
+@pytest.mark.parametrize(
+    ("round_name", "is_asked"),
+    [
+        ("training-v0.7", False),
+        ("hpc-v0.7", False),
+        ("training-v1.0", True),
+        ("hpc-v1.0", True),
+        ("training-v10.0", True),
+    ],
+)
+def test_seeds_are_asked_for_from_ruleset_1_0_0_on(round_name: str, is_asked: bool) -> None:
+    assert asks_for_seeds(round_name) is is_asked
