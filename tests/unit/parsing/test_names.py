@@ -192,6 +192,7 @@ def test_availability(status: str, category: str | None) -> None:
         ("NVIDIA+CoreWeave", "CoreWeave + NVIDIA"),
         ("Fujitsu/RIKEN", "Fujitsu + RIKEN"),
         ("smc-ac-power", "Sustainable Metal Cloud"),
+        ("Graphcore-mlperf-v2.0-submission", "Graphcore"),
         ("Sustainable Metal Cloud", "Sustainable Metal Cloud"),
         ("GIGABYTE", "GigaComputing"),
         ("GigaComptuing", "GigaComputing"),
