@@ -22,8 +22,6 @@ from pipelines.parsing.published import ParseFinding, PublishedFile, findings_fr
 from pipelines.parsing.quantities import is_absent, plain
 from pipelines.schemas.inference import InferenceRecords
 
-"""Largest count that is believed; no published one is near it."""
-
 _SINCE_5_1 = {
     "ID": "published_id",
     "Submitter": "submitter",
