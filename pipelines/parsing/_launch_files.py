@@ -49,13 +49,21 @@ class LaunchFiles:
                 self._paths[file.round, placed.submitter_folder or "", placed.benchmark or ""].append(file.path)
 
     def of_benchmark(self, round_name: str, submitter_folder: str, benchmark: str) -> OfBenchmark:
-        """Return what a submitter published on launching a benchmark."""
+        """Return what a submitter published on launching a benchmark.
+
+        Of its own folder and those that mean it too, the first that holds a configuration, else the first with a script.
+        """
         key = (round_name, submitter_folder, benchmark)
         if key not in self._ready:
-            self._ready[key] = self._read(round_name, sorted(self._paths.get(key, [])))
-            for other in () if self._ready[key].configurations else self._other_folders(*key):
-                found = self._read(round_name, sorted(self._paths[round_name, submitter_folder, other]))
-                self._ready[key] = found if found.configurations else self._ready[key]
+            own = self._read(round_name, sorted(self._paths.get(key, [])))
+            others = [] if own.configurations else self._other_folders(*key)
+            found = [
+                own,
+                *(self._read(round_name, sorted(self._paths[round_name, submitter_folder, one])) for one in others),
+            ]
+            with_scripts = [one for one in found if one.other_scripts]
+            with_configurations = [one for one in found if one.configurations]
+            self._ready[key] = [*with_configurations, *with_scripts, own][0]
         return self._ready[key]
 
     def _other_folders(self, round_name: str, submitter_folder: str, benchmark: str) -> list[str]:

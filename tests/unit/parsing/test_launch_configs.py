@@ -348,6 +348,12 @@ def test_a_benchmark_folder_under_another_name_is_found(folder: str) -> None:
     assert launched({path: CONFIG}, runs_frame(benchmark="llama2_70b_lora"))[0]["config_path"] == path
 
 
+def test_a_script_in_a_benchmark_folder_under_another_name_is_told() -> None:
+    script = "Acme/benchmarks/llm_finetune/run_fp8.sh"
+    _, findings = launched({script: "python train.py --fp8\n"}, runs_frame(benchmark="llama2_70b_lora"))
+    assert [(finding.kind, finding.source_path) for finding in findings] == [("launch.other_script", script)]
+
+
 def test_the_name_of_an_unpublished_include_gives_the_precision() -> None:
     text = "source $(dirname ${BASH_SOURCE[0]})/config_common_fp4.sh\n" + CONFIG
     row, _ = launched({OWN: text})
