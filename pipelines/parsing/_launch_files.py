@@ -51,7 +51,7 @@ class LaunchFiles:
     def of_benchmark(self, round_name: str, submitter_folder: str, benchmark: str) -> OfBenchmark:
         """Return what a submitter published on launching a benchmark.
 
-        Of its own folder and those that mean it too, the first that holds a configuration, else the first with a script.
+        Of its own folder and those that mean it too: the first with a configuration, else the first with a script.
         """
         key = (round_name, submitter_folder, benchmark)
         if key not in self._ready:
