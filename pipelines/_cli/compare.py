@@ -80,7 +80,7 @@ def _of_files(name: str, group: Group) -> NamedResult:
         is_run=Path(name).is_file(),
         ruleset=group.ruleset.round,
         is_own_ruleset=group.is_own_ruleset,
-        tables=read_tables(group),
+        tables=read_tables(group, with_steps=True),
         log=log,
     )
 

@@ -86,7 +86,7 @@ def _findings(frame: pl.DataFrame) -> list[ParseFinding]:
 
 
 def _logs(group: Group) -> LintedLogs:
-    tables = read_tables(group)
+    tables = read_tables(group, with_steps=False)
     configurations = (*group.published("launch_config"), *group.published("launch_note"))
     launches, findings = parse_launches(configurations, tables.systems, tables.runs)
     return LintedLogs(

@@ -125,10 +125,15 @@ def ruleset_for(benchmark: str, folder_round: str | None, asked: str | None, rul
         raise UsageError(f"--ruleset: {error}") from None
 
 
-def read_tables(group: Group) -> LooseTables:
-    """Return what the files of a group say; steps are left out."""
+def read_tables(group: Group, *, with_steps: bool) -> LooseTables:
+    """Return what the files of a group say.
+
+    Args:
+        group: whose files are read.
+        with_steps: whether the runs have what follows from their steps, such as the step time.
+    """
     runs, evals = [], []
-    for batch in parse_result_log_batches(group.published("result_log")):
+    for batch in parse_result_log_batches(group.published("result_log"), with_steps=with_steps):
         runs.append(batch.runs)
         evals.append(batch.evals)
     return LooseTables(

@@ -36,7 +36,8 @@ def score_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
             f"no result log in {', '.join(paths)}: a log is named result_*.txt, or holds a whole :::MLLOG event"
         )
     say_what_is_passed_over(paths, tree)
-    scores = pl.concat([_scored(group) for group in found])
+    # The table shows no step times; the other formats hold all that is known.
+    scores = pl.concat([_scored(group, with_steps=form is not Format.table) for group in found])
     if form is Format.table:
         for row in scores.iter_rows(named=True):
             _print_result(row)
@@ -50,9 +51,9 @@ def score_paths(paths: Sequence[str], ruleset: str | None, form: Format) -> int:
     return int(Exit.fine if passing == scores.height else Exit.check_failed)
 
 
-def _scored(group: Group) -> pl.DataFrame:
-    rules = load_rules()
-    scores = score_loose(read_tables(group), rules, group.ruleset.round, is_own_ruleset=group.is_own_ruleset)
+def _scored(group: Group, *, with_steps: bool) -> pl.DataFrame:
+    tables = read_tables(group, with_steps=with_steps)
+    scores = score_loose(tables, load_rules(), group.ruleset.round, is_own_ruleset=group.is_own_ruleset)
     shown = group.shown()
     folder = pl.col("runs").list.first().struct.field("source_path").replace_strict(shown).str.replace(r"/?[^/]*$", "")
     return scores.with_columns(folder=folder, ruleset_basis=pl.lit(group.ruleset.basis)).select(

@@ -58,6 +58,8 @@ STEP_ROWS = RowKind(
     read=_read,
 )
 """Rows of training statistics."""
+UNREAD_STEPS = RowKind(keys=STEP_ROWS.keys, columns=(), read=lambda _: None)
+"""The same events where nothing but their being events is wanted of them."""
 
 
 class StepTable:

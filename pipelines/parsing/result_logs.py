@@ -5,17 +5,17 @@ How logs become frames belongs here; what one log says is read in `_log_runs`, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import local
 
 import polars as pl
 
-from pipelines.parsing._event_columns import MARK_ROWS, RowColumns, marks_by_key
+from pipelines.parsing._event_columns import MARK_ROWS, Marks, RowColumns, marks_by_key
 from pipelines.parsing._log_evals import ERROR, EVAL_ROWS, EvalTable
 from pipelines.parsing._log_events import EventsByKey, LogReader
 from pipelines.parsing._log_runs import IDENTITY, SETTINGS, RunTable
-from pipelines.parsing._log_steps import STEP_ROWS, StepTable
+from pipelines.parsing._log_steps import STEP_ROWS, UNREAD_STEPS, StepTable
 from pipelines.parsing.layout import Placed, classify
 from pipelines.parsing.published import ParseFinding, PublishedFile, findings_frame
 from pipelines.schemas.core import Evals, Runs, Steps
@@ -27,7 +27,7 @@ _BYTES_READ_TOGETHER = 5_000_000
 """Small logs are read together up to about this size, which the processor's cache holds."""
 
 
-_READ_AS_ROWS = (MARK_ROWS, EVAL_ROWS, STEP_ROWS)
+_READ_AS_ROWS = (MARK_ROWS, EVAL_ROWS)
 _READ_IN_FULL = frozenset({ERROR, "run_start", "run_stop", "init_stop"})
 """Keys of events of which more is read than when they came or what the last of them says, rows excepted."""
 
@@ -42,7 +42,7 @@ class ParsedLogs:
     findings: pl.DataFrame
 
 
-def parse_result_logs(files: Iterable[PublishedFile]) -> ParsedLogs:
+def parse_result_logs(files: Iterable[PublishedFile], *, with_steps: bool = True) -> ParsedLogs:
     """Return everything that the logs say, in the order of the files.
 
     Published content never raises: what cannot be read is a finding.
@@ -50,8 +50,10 @@ def parse_result_logs(files: Iterable[PublishedFile]) -> ParsedLogs:
     Args:
         files: Result logs; a file that `layout` does not place as one becomes a finding and no row. An iterator is
             read once, and of its files one at a time is held.
+        with_steps: Whether training statistics are read. A score needs none: without them every line is validated
+            all the same, `steps` is empty, and what `runs` takes from them is null.
     """
-    batches = list(parse_result_log_batches(files))
+    batches = list(parse_result_log_batches(files, with_steps=with_steps))
     return ParsedLogs(
         runs=pl.concat([batch.runs for batch in batches]),
         evals=pl.concat([batch.evals for batch in batches]),
@@ -61,41 +63,45 @@ def parse_result_logs(files: Iterable[PublishedFile]) -> ParsedLogs:
 
 
 def parse_result_log_batches(
-    files: Iterable[PublishedFile], batch_bytes: int = DEFAULT_BATCH_BYTES
+    files: Iterable[PublishedFile], batch_bytes: int = DEFAULT_BATCH_BYTES, *, with_steps: bool = True
 ) -> Iterator[ParsedLogs]:
     """Yield what the logs say in batches of about `batch_bytes` of log text or less; at least one, maybe empty."""
-    reader = _reader()
-    batch = _Batch(reader)
+    reader = _reader(with_steps=with_steps)
+    batch = _Batch(reader, with_steps=with_steps)
     is_any_yielded = False
     for file in files:
         batch.add(file)
         if batch.size_bytes >= batch_bytes or batch.statistics_count >= _STATISTICS_A_BATCH:
             yield batch.frames()
-            batch, is_any_yielded = _Batch(reader), True
+            batch, is_any_yielded = _Batch(reader, with_steps=with_steps), True
     if batch.file_count or not is_any_yielded:
         yield batch.frames()
 
 
-def _reader() -> LogReader:
+def _reader(*, with_steps: bool) -> LogReader:
     """Return the reader of this thread: what it learnt of some events holds for those of any round."""
-    if not hasattr(_OF_THREAD, "reader"):
-        _OF_THREAD.reader = new_reader()
-    reader: LogReader = _OF_THREAD.reader
-    return reader
+    if with_steps not in _OF_THREAD.readers:
+        _OF_THREAD.readers[with_steps] = new_reader(with_steps=with_steps)
+    return _OF_THREAD.readers[with_steps]
 
 
-def new_reader() -> LogReader:
+def new_reader(*, with_steps: bool = True) -> LogReader:
     """Return a reader of what the tables need, to which all events are new."""
-    return LogReader(_READ_AS_ROWS, _READ_IN_FULL, SETTINGS)
+    return LogReader((*_READ_AS_ROWS, STEP_ROWS if with_steps else UNREAD_STEPS), _READ_IN_FULL, SETTINGS)
 
 
-_OF_THREAD = local()
+class _OfThread(local):
+    def __init__(self) -> None:
+        self.readers: dict[bool, LogReader] = {}
+
+
+_OF_THREAD = _OfThread()
 
 
 class _Batch:
     """What several logs say, as plain values until they become frames."""
 
-    def __init__(self, reader: LogReader) -> None:
+    def __init__(self, reader: LogReader, *, with_steps: bool) -> None:
         self._reader = reader
         self.file_count = 0
         self.size_bytes = 0
@@ -105,13 +111,13 @@ class _Batch:
         self._runs = RunTable()
         self._marks = RowColumns(MARK_ROWS)
         self._evals = EvalTable()
-        self._steps = StepTable()
+        self._steps = StepTable() if with_steps else None
         self._misplaced: list[ParseFinding] = []
 
     @property
     def statistics_count(self) -> int:
         """Training statistics of the logs that were read."""
-        return len(self._steps)
+        return 0 if self._steps is None else len(self._steps)
 
     def add(self, file: PublishedFile) -> None:
         """Read one log, now or with the next ones."""
@@ -135,7 +141,8 @@ class _Batch:
             for event in decoded:
                 events[event.key].append(event)
         self._marks.add(reading.rows[MARK_ROWS], [event for key in MARK_ROWS.keys for event in events.get(key, [])])
-        self._steps.add(reading, events)
+        if self._steps is not None:
+            self._steps.add(reading, events)
         self._evals.add(reading, events)
         self._runs.add(self._waiting, reading, events)
         self._log_count += len(self._waiting)
@@ -147,21 +154,35 @@ class _Batch:
         marks = marks_by_key(self._marks.frame(MARK_ROWS.columns))
         runs = self._runs.frame(marks)
         evals, eval_summary = self._evals.frames(runs, marks)
-        steps, step_summary = self._steps.frames(runs, marks)
+        all_runs, steps = self._with_steps(runs.hstack(eval_summary), marks)
         return ParsedLogs(
-            _runs_frame(pl.concat([runs, eval_summary, step_summary], how="horizontal")),
+            all_runs.select(Runs.column_names()),
             _rows_frame(runs, evals, Evals.column_names()),
-            _rows_frame(runs, steps, Steps.column_names()),
+            steps,
             findings_frame(self._misplaced + self._runs.findings),
         )
 
+    def _with_steps(self, runs: pl.DataFrame, marks: Mapping[str, Marks]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the runs with what their training statistics say, and these."""
+        if self._steps is None:
+            return _without_steps(runs), Steps.create_empty()
+        steps, summary = self._steps.frames(runs, marks)
+        return _with_summary(runs.hstack(summary)), _rows_frame(runs, steps, Steps.column_names())
 
-def _runs_frame(runs: pl.DataFrame) -> pl.DataFrame:
+
+def _with_summary(runs: pl.DataFrame) -> pl.DataFrame:
     unit = pl.when(pl.col("benchmark") == "gpt3").then(pl.lit("tokens/s")).otherwise(pl.lit("samples/s"))
     return runs.with_columns(
         step_count=pl.coalesce("stated_step_count", "spanned_step_count"),
         throughput_unit=pl.when(pl.col("throughput_median").is_not_null()).then(unit),
-    ).select(Runs.column_names())
+    )
+
+
+def _without_steps(runs: pl.DataFrame) -> pl.DataFrame:
+    runs = runs.rename({"stated_step_count": "step_count"})
+    nothing = pl.lit(None)
+    absent = {name: column.dtype for name, column in Runs.columns().items() if name not in runs.columns}
+    return runs.with_columns(nothing.cast(dtype).alias(name) for name, dtype in absent.items())
 
 
 def _rows_frame(runs: pl.DataFrame, rows: pl.DataFrame, columns: list[str]) -> pl.DataFrame:

@@ -108,11 +108,15 @@ def official_seconds(submitter: Path, round_name: str) -> float:
 
 
 def score(files: Sequence[PublishedFile]) -> pl.DataFrame:
-    """Return `mart.results` from published files, by the parsers and rules of a refresh."""
+    """Return `mart.results` from published files, by the parsers and rules that `rackrecon score` prints them by.
+
+    As the official summarizer does, it validates every event and reads no training statistics, so of the columns of a
+    result the step time alone is null.
+    """
     of_kind: dict[str | None, list[PublishedFile]] = defaultdict(list)
     for file in files:
         of_kind[_kind(file)].append(file)
-    runs = parse_result_logs(of_kind["result_log"]).runs
+    runs = parse_result_logs(of_kind["result_log"], with_steps=False).runs
     systems, _ = parse_system_descriptions(of_kind["system_description"])
     factors, _ = parse_scaling_factors(of_kind["scaling_factor"])
     readings, _ = parse_power_logs(of_kind["power_log"])

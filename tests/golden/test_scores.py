@@ -58,10 +58,14 @@ class Scored:
     findings: pl.DataFrame
 
 
-@pytest.fixture(scope="module")
-def scored(shared: Path) -> Scored:
+@pytest.fixture(scope="module", params=[True, False], ids=["with_steps", "without_steps"])
+def scored(shared: Path, request: pytest.FixtureRequest) -> Scored:
+    def runs_of(archive: Archive) -> pl.DataFrame:
+        batches = parse_result_log_batches(archive.result_logs(), with_steps=request.param)
+        return pl.concat([batch.runs for batch in batches])
+
     archives = [Archive(shared / f"mlperf/training_results_{one}.tar.gz", f"training-{one}") for one in VERSIONS]
-    runs = pl.concat([batch.runs for archive in archives for batch in parse_result_log_batches(archive.result_logs())])
+    runs = pl.concat(map(runs_of, archives))
 
     def kept(kind: str) -> Iterator[PublishedFile]:
         return (file for archive in archives for file in archive.kept.get(kind, []))

@@ -157,11 +157,35 @@ def test_what_is_learnt_of_some_logs_changes_nothing_in_others(files: list[Publi
     expected = [parse_result_logs([file]) for file in files]
     reader = result_logs.new_reader()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(result_logs, "_reader", lambda: reader)
+        patch.setattr(result_logs, "_reader", lambda with_steps: reader)
         for place in [*range(len(files)), *reversed(range(len(files)))]:
             parsed = parse_result_logs([files[place]])
             for name in ("runs", "evals", "steps", "findings"):
                 assert getattr(parsed, name).equals(getattr(expected[place], name)), name
+
+
+OF_STEPS = {
+    *("step_count", "logged_step_count", "step_median_seconds", "step_mean_seconds", "settling_step_count"),
+    *("step_time_key", "step_time_scope", "throughput_median", "throughput_unit"),
+}
+
+
+@given(st.lists(LOGS, min_size=1, max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_without_steps_everything_else_is_read_as_with_them(files: list[PublishedFile]) -> None:
+    whole, without = parse_result_logs(files), parse_result_logs(files, with_steps=False)
+    assert without.steps.equals(whole.steps.clear())
+    assert without.evals.equals(whole.evals)
+    assert without.findings.sort(pl.all()).equals(whole.findings.sort(pl.all()))
+    assert without.runs.drop(OF_STEPS).equals(whole.runs.drop(OF_STEPS))
+    assert without.runs.schema == whole.runs.schema
+    assert without.runs.select(OF_STEPS - {"step_count"}).null_count().row(0) == (len(files),) * (len(OF_STEPS) - 1)
+
+
+def test_steps_that_a_run_states_count_without_its_steps() -> None:
+    lines = [line("global_batch_size", 8), line("run_start"), line("run_stop", step_num=12)]
+    (row,) = parse_result_logs([log_file(lines)], with_steps=False).runs.to_dicts()
+    assert row["step_count"] == 12
 
 
 def parted(lines: list[str]) -> Parted:
