@@ -86,7 +86,9 @@ class EvalTable:
         rows = self._results.frame(EVAL_ROWS.columns).drop("key")
         results, intervals = _pair(rows, marks["eval_start"], marks["eval_stop"])
         facts = runs.select("benchmark", "run_stop_line", log=pl.int_range(pl.len()))
-        return results, _summarise(results, intervals, facts)
+        # Rows are so few that to start queries costs most, so this is one, and of the engine that starts sooner.
+        summary = _summarise(results.lazy(), intervals.lazy(), facts.lazy()).collect(engine="in-memory")
+        return results, summary
 
 
 def _results_of(reading: Reading, event: Event) -> list[Event]:
@@ -156,15 +158,18 @@ def _padded(marks: Marks) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
     return np.concatenate([[-1], marks.places, [last]]), np.concatenate([[0], marks.time_ms, [0]])
 
 
-def _summarise(results: pl.DataFrame, intervals: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+def _summarise(results: pl.LazyFrame, intervals: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
     seconds = pl.col("seconds")
     durations = (
         intervals.filter(seconds >= 0)
+        .with_columns(text=seconds.cast(pl.String))
         .group_by("log", maintain_order=True)
-        .agg(
-            eval_seconds=pl.format("[{}]", seconds.cast(pl.String).str.join(", ")),
-            eval_median_seconds=seconds.median(),
-            eval_total_seconds=seconds.sum(),
+        .agg("text", eval_median_seconds=seconds.median(), eval_total_seconds=seconds.sum())
+        .select(
+            "log",
+            pl.format("[{}]", pl.col("text").list.join(", ")).alias("eval_seconds"),
+            "eval_median_seconds",
+            "eval_total_seconds",
         )
     )
     is_late = pl.col("line") > pl.col("run_stop_line").fill_null(LINES_A_LOG)
@@ -174,14 +179,15 @@ def _summarise(results: pl.DataFrame, intervals: pl.DataFrame, facts: pl.DataFra
         .select("log", samples=pl.col("samples_count").cast(pl.Int64))
         .unique(maintain_order=True)
     )
-    distances = pl.col("samples").diff()
+    is_farther = (pl.col("log") == pl.col("log").shift()) & (pl.col("samples") > pl.col("samples").shift())
+    distances = samples.with_columns(distance=pl.when(is_farther).then(pl.col("samples").diff()))
     return (
         facts.join(_last_results(counted), on="log", how="left")
         .join(durations, on="log", how="left")
         .join(
-            samples.group_by("log", maintain_order=True).agg(
+            distances.group_by("log", maintain_order=True).agg(
                 first_eval_samples=pl.col("samples").first(),
-                eval_interval_samples=distances.filter(distances > 0).quantile(0.5, "lower").cast(pl.Int64),
+                eval_interval_samples=pl.col("distance").quantile(0.5, "lower").cast(pl.Int64),
             ),
             on="log",
             how="left",
@@ -192,7 +198,7 @@ def _summarise(results: pl.DataFrame, intervals: pl.DataFrame, facts: pl.DataFra
     )
 
 
-def _last_results(counted: pl.DataFrame) -> pl.DataFrame:
+def _last_results(counted: pl.LazyFrame) -> pl.LazyFrame:
     """Return each run's number of evaluations and what its last one says: value and progress.
 
     Results at one progress are one evaluation. Progress is what the rule for convergence points takes: samples or

@@ -28,8 +28,9 @@ def run_energy(runs: pl.DataFrame, power_readings: pl.DataFrame) -> pl.DataFrame
         beside a problem in words.
     """
     devices = (
-        runs.select("result_id", "source_path", "raw_minutes", run_name=_run_name())
-        .join(power_readings, on=_RUN, how="inner", suffix="_power")
+        runs.lazy()
+        .select("result_id", "source_path", "raw_minutes", run_name=_run_name())
+        .join(power_readings.lazy(), on=_RUN, how="inner", suffix="_power")
         .with_columns(device_joules=_device_joules())
         .with_columns(device_problem=_device_problem())
     )
@@ -43,6 +44,7 @@ def run_energy(runs: pl.DataFrame, power_readings: pl.DataFrame) -> pl.DataFrame
             energy_problem=pl.coalesce(pl.col("device_problem").drop_nulls().first(), problem),
         )
         .with_columns(energy_joules=pl.when(pl.col("energy_problem").is_null()).then("energy_joules"))
+        .collect(engine="in-memory")
     )
 
 

@@ -74,7 +74,7 @@ def expected_progress(frame: pl.DataFrame) -> pl.DataFrame:
         *frame.columns,
         _between("mean_progress").alias("expected_samples"),
         _source().alias("expected_samples_source"),
-    )
+    ).collect(engine="in-memory")
 
 
 def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
@@ -95,9 +95,9 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
         `too_fast`, or `no_point` where nothing could be compared.
     """
     bracketed = _with_bracket(results, pruned_points()).join(
-        rules.benchmarks.filter(pl.col("scaling_mode") == "strong").select(
-            *_KEYS, rule_run_count="required_run_count", rule_drop="olympic_drop"
-        ),
+        rules.benchmarks.lazy()
+        .filter(pl.col("scaling_mode") == "strong")
+        .select(*_KEYS, rule_run_count="required_run_count", rule_drop="olympic_drop"),
         on=_KEYS,
         how="left",
         maintain_order="left",
@@ -112,7 +112,7 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
             submission_runs=pl.col("rule_run_count") - 2,
         )
         .with_columns(degrees_of_freedom=pl.col("reference_runs") + pl.col("submission_runs") - 2)
-        .pipe(_with_quantile)
+        .with_columns(quantile=pl.col("degrees_of_freedom").map_elements(_quantile, return_dtype=pl.Float64))
         .with_columns(least_acceptable=_least_acceptable())
         .with_columns(rcp_check=_check())
     )
@@ -128,7 +128,11 @@ def recompute_factors(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
         .then(1.0)
         .alias("rcp_factor_recomputed"),
         "rcp_check",
-    )
+    ).collect(engine="in-memory")
+
+
+def _quantile(degrees_of_freedom: int) -> float:
+    return t_quantile(1 - LEVEL, degrees_of_freedom)
 
 
 @cache
@@ -176,14 +180,14 @@ def _lower_hull(group: pl.DataFrame, kept: list[int]) -> list[int]:
     return kept
 
 
-def _with_bracket(frame: pl.DataFrame, all_points: pl.DataFrame) -> pl.DataFrame:
+def _with_bracket(frame: pl.DataFrame, all_points: pl.DataFrame) -> pl.LazyFrame:
     """Add the points next below (`low_`) and next above (`high_`) each batch size; one of that size is both."""
     points = all_points.select(*_KEYS, "batch_size", "run_count", "mean_progress", "deviation_progress")
-    bracketed = frame.with_row_index("_row").sort("global_batch_size", nulls_last=True)
+    bracketed = frame.lazy().with_row_index("_row").sort("global_batch_size", nulls_last=True)
     for prefix, strategy in (("low_", "backward"), ("high_", "forward")):
         side = points.rename({name: prefix + name for name in points.columns if name not in _KEYS})
         bracketed = bracketed.join_asof(
-            side,
+            side.lazy(),
             left_on="global_batch_size",
             right_on=f"{prefix}batch_size",
             by=_KEYS,
@@ -193,7 +197,7 @@ def _with_bracket(frame: pl.DataFrame, all_points: pl.DataFrame) -> pl.DataFrame
             check_sortedness=False,
         )
     known = pl.col("global_batch_size").is_not_null()
-    sides = [name for name in bracketed.columns if name.startswith(("low_", "high_"))]
+    sides = [prefix + name for prefix in ("low_", "high_") for name in points.columns if name not in _KEYS]
     return (
         bracketed.with_columns(pl.when(known).then(pl.col(name)).alias(name) for name in sides)
         .with_columns(
@@ -221,14 +225,6 @@ def _source() -> pl.Expr:
         .when(pl.col("high_batch_size") > batch)
         .then(pl.lit("interpolated"))
     )
-
-
-def _with_quantile(frame: pl.DataFrame) -> pl.DataFrame:
-    freedoms = frame["degrees_of_freedom"].drop_nulls().unique(maintain_order=True)
-    quantiles = pl.DataFrame({"degrees_of_freedom": freedoms}).with_columns(
-        quantile=pl.Series([t_quantile(1 - LEVEL, freedom) for freedom in freedoms], dtype=pl.Float64)
-    )
-    return frame.join(quantiles, on="degrees_of_freedom", how="left", maintain_order="left")
 
 
 def _least_acceptable() -> pl.Expr:

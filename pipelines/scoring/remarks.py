@@ -22,29 +22,29 @@ def remarks(results: pl.DataFrame, runs: pl.DataFrame, rules: Rules) -> pl.DataF
         runs: judged runs of those results, with `energy_problem`.
         rules: the rules of the rounds.
     """
-    return findings_frame(
-        pl.concat(
-            [
-                _unknown_round(results, rules),
-                _unknown_benchmark(results, rules),
-                _no_score(results),
-                _run_count(results),
-                _not_counted(runs),
-                _copied(results),
-                _same_log_twice(runs),
-                _not_described(results),
-                _batch_differs(results),
-                _instances(results),
-                _energy(results),
-                _caveats(results, rules),
-                *_reference(results),
-            ]
-        )
+    scored, judged = results.lazy(), runs.lazy()
+    told = pl.concat(
+        [
+            _unknown_round(scored, rules),
+            _unknown_benchmark(scored, rules),
+            _no_score(scored),
+            _run_count(scored),
+            _not_counted(judged),
+            _copied(scored),
+            _same_log_twice(judged),
+            _not_described(scored),
+            _batch_differs(scored),
+            _instances(scored),
+            _energy(scored),
+            _caveats(scored, rules),
+            *_reference(scored),
+        ]
     )
+    return findings_frame(told.collect(engine="in-memory"))
 
 
 def _rows(
-    frame: pl.DataFrame,
+    frame: pl.LazyFrame,
     kind: str,
     severity: str | pl.Expr,
     explanation: pl.Expr,
@@ -53,7 +53,7 @@ def _rows(
     expected: pl.Expr | None = None,
     found: pl.Expr | None = None,
     evidence: pl.Expr | None = None,
-) -> pl.DataFrame:
+) -> pl.LazyFrame:
     nothing = pl.lit(None, dtype=pl.String)
     return frame.select(
         kind=pl.lit(kind),
@@ -67,7 +67,7 @@ def _rows(
     )
 
 
-def _unknown_round(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+def _unknown_round(results: pl.LazyFrame, rules: Rules) -> pl.LazyFrame:
     rounds = results.filter(pl.col("ruleset").is_null()).group_by("round", maintain_order=True).agg(count=pl.len())
     return _rows(
         rounds,
@@ -80,7 +80,7 @@ def _unknown_round(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     )
 
 
-def _unknown_benchmark(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+def _unknown_benchmark(results: pl.LazyFrame, rules: Rules) -> pl.LazyFrame:
     missing = pl.col("ruleset").is_not_null() & pl.col("required_run_count").is_null()
     benchmarks = (
         results.filter(missing)
@@ -103,13 +103,15 @@ def _unknown_benchmark(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     )
 
 
-def _known_benchmarks(rules: Rules) -> pl.DataFrame:
-    return rules.benchmarks.group_by("round", "scaling_mode", maintain_order=True).agg(
-        known=pl.col("benchmark").str.join(", ")
+def _known_benchmarks(rules: Rules) -> pl.LazyFrame:
+    return (
+        rules.benchmarks.lazy()
+        .group_by("round", "scaling_mode", maintain_order=True)
+        .agg(known=pl.col("benchmark").str.join(", "))
     )
 
 
-def _no_score(results: pl.DataFrame) -> pl.DataFrame:
+def _no_score(results: pl.LazyFrame) -> pl.LazyFrame:
     scoreless = results.filter(
         pl.col("required_run_count").is_not_null()
         & pl.col("no_score_reason").is_not_null()
@@ -126,7 +128,7 @@ def _no_score(results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _run_count(results: pl.DataFrame) -> pl.DataFrame:
+def _run_count(results: pl.LazyFrame) -> pl.LazyFrame:
     is_weak = pl.col("scaling_mode") == "weak"
     wrong = pl.when(is_weak).then(pl.col("run_count") < pl.col("required_run_count"))
     least = pl.when(is_weak).then(pl.lit("at least ")).otherwise(pl.lit(""))
@@ -141,7 +143,7 @@ def _run_count(results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _not_counted(runs: pl.DataFrame) -> pl.DataFrame:
+def _not_counted(runs: pl.LazyFrame) -> pl.LazyFrame:
     return _rows(
         runs.filter(pl.col("is_counted").not_()),
         "run.not_counted",
@@ -153,7 +155,7 @@ def _not_counted(runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _copied(results: pl.DataFrame) -> pl.DataFrame:
+def _copied(results: pl.LazyFrame) -> pl.LazyFrame:
     first = results.select(first_result_id="result_id", first_score="score_minutes")
     in_round = pl.len().over("round", "first_result_id")
     copies = (
@@ -184,7 +186,7 @@ def _copied(results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _same_log_twice(runs: pl.DataFrame) -> pl.DataFrame:
+def _same_log_twice(runs: pl.LazyFrame) -> pl.LazyFrame:
     twice = ~pl.col("is_first_publication") & (pl.col("first_result_id") == pl.col("result_id"))
     return _rows(
         runs.filter(twice),
@@ -196,7 +198,7 @@ def _same_log_twice(runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _not_described(results: pl.DataFrame) -> pl.DataFrame:
+def _not_described(results: pl.LazyFrame) -> pl.LazyFrame:
     return _rows(
         results.filter(pl.col("is_described").is_null()),
         "score.no_system",
@@ -206,7 +208,7 @@ def _not_described(results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _batch_differs(results: pl.DataFrame) -> pl.DataFrame:
+def _batch_differs(results: pl.LazyFrame) -> pl.LazyFrame:
     return _rows(
         results.filter(pl.col("batch_count") > 1),
         "score.batch_differs",
@@ -216,7 +218,7 @@ def _batch_differs(results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _instances(results: pl.DataFrame) -> pl.DataFrame:
+def _instances(results: pl.LazyFrame) -> pl.LazyFrame:
     weak = results.filter(pl.col("model_count").is_not_null())
     needed = pl.col("model_count") * pl.col("instance_accelerator_count")
     return pl.concat(
@@ -244,7 +246,7 @@ def _instances(results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _energy(results: pl.DataFrame) -> pl.DataFrame:
+def _energy(results: pl.LazyFrame) -> pl.LazyFrame:
     metered = results.filter((pl.col("metered_run_count") > 0) & pl.col("energy_joules").is_null())
     is_weak = pl.col("scaling_mode") == "weak"
     return _rows(
@@ -265,14 +267,14 @@ def _energy(results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _caveats(results: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+def _caveats(results: pl.LazyFrame, rules: Rules) -> pl.LazyFrame:
     scored = results.filter(pl.col("score_minutes").is_not_null()).select("round", "benchmark").unique()
-    concerned = rules.caveats.join(scored, on=["round", "benchmark"], how="semi", maintain_order="left")
+    concerned = rules.caveats.lazy().join(scored, on=["round", "benchmark"], how="semi", maintain_order="left")
     named = concerned.with_columns(subject=pl.concat_str("round", "benchmark", separator="/"))
     return _rows(named, "score.caveat", "info", pl.col("caveat"), subject="subject")
 
 
-def _reference(results: pl.DataFrame) -> list[pl.DataFrame]:
+def _reference(results: pl.LazyFrame) -> list[pl.LazyFrame]:
     checked = results.filter(pl.col("score_minutes").is_not_null())
     published, recomputed = pl.col("rcp_factor"), pl.col("rcp_factor_recomputed")
     progress = pl.format("mean progress {}", "samples_to_converge")

@@ -66,17 +66,19 @@ def score_results(
     """
     runs = _runs_of_results(runs_core, runs_mart, rules)
     runs = runs.join(run_energy(runs, power_readings), on=["result_id", "source_path"], how="left")
+    described = systems.lazy().select(*_SYSTEM_KEYS, *_DESCRIBED, is_described=True)
+    published = scaling_factors.lazy().select("result_id", "rcp_factor", rcp_factor_path="source_path")
+    # Results are so few that to start queries costs most, so this is one, and of the engine that starts sooner.
     results = (
-        _grouped(runs)
-        .join(systems.select(*_SYSTEM_KEYS, *_DESCRIBED, is_described=True), on=_SYSTEM_KEYS, how="left")
-        .join(
-            scaling_factors.select("result_id", "rcp_factor", rcp_factor_path="source_path"), on="result_id", how="left"
-        )
+        _grouped(runs.lazy())
+        .join(described, on=_SYSTEM_KEYS, how="left")
+        .join(published, on="result_id", how="left")
         .with_columns(_factor(), _factor_source())
         .with_columns(*_strong(), *_weak())
         .with_columns(score_minutes=pl.col("raw_minutes") * pl.col("rcp_factor"), energy_joules=_energy())
         .with_columns(no_score_reason=_no_score_reason(), score_published_minutes=pl.lit(None, dtype=pl.Float64))
         .sort("result_id")
+        .collect(engine="in-memory")
     )
     results = _with_reference(results, rules)
     return mart.Results.cast(results.select(mart.Results.column_names())), remarks(results, runs, rules)
@@ -84,17 +86,20 @@ def score_results(
 
 def _runs_of_results(runs_core: pl.DataFrame, runs_mart: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """Return the files that belong to a result, judged, with what their logs say and the rule they fall under."""
+    logged = runs_core.lazy().select("round", "source_path", *_LOGGED)
     return (
-        runs_mart.filter(pl.col("not_counted_rule").fill_null("") != "layout")
-        .join(runs_core.select("round", "source_path", *_LOGGED), on=["round", "source_path"], how="left")
+        runs_mart.lazy()
+        .filter(pl.col("not_counted_rule").fill_null("") != "layout")
+        .join(logged, on=["round", "source_path"], how="left")
         .with_columns(benchmark=benchmark_name(pl.col("benchmark"), rules))
-        .join(rules.rounds.select("round", "ruleset"), on="round", how="left")
-        .join(rules.benchmarks, on=_RULE_KEYS, how="left")
+        .join(rules.rounds.lazy().select("round", "ruleset"), on="round", how="left")
+        .join(rules.benchmarks.lazy(), on=_RULE_KEYS, how="left")
         .sort("result_id", "rank", "source_path", nulls_last=True)
+        .collect(engine="in-memory")
     )
 
 
-def _grouped(runs: pl.DataFrame) -> pl.DataFrame:
+def _grouped(runs: pl.LazyFrame) -> pl.LazyFrame:
     """Summarise the runs of each result; they come sorted by rank, so sums run in the official order."""
     kept, counted = pl.col("is_kept").fill_null(value=False), pl.col("is_counted").fill_null(value=False)
     batches = pl.col("global_batch_size").drop_nulls().unique()

@@ -51,12 +51,13 @@ def judge_runs(runs: pl.DataFrame, systems: pl.DataFrame, rules: Rules) -> pl.Da
         rules: the rules of the rounds.
     """
     judged = (
-        runs.select(_READ)
-        .join(systems.select(*_SYSTEM_KEYS, "division"), on=_SYSTEM_KEYS, how="left")
+        runs.lazy()
+        .select(_READ)
+        .join(systems.lazy().select(*_SYSTEM_KEYS, "division"), on=_SYSTEM_KEYS, how="left")
         .with_columns(rule_benchmark=benchmark_name(pl.col("benchmark"), rules))
-        .join(rules.rounds, on="round", how="left")
+        .join(rules.rounds.lazy(), on="round", how="left")
         .join(
-            rules.benchmarks.rename({"benchmark": "rule_benchmark"}),
+            rules.benchmarks.lazy().rename({"benchmark": "rule_benchmark"}),
             on=["round", "rule_benchmark", "scaling_mode"],
             how="left",
         )
@@ -67,7 +68,9 @@ def judge_runs(runs: pl.DataFrame, systems: pl.DataFrame, rules: Rules) -> pl.Da
         )
         .with_columns(_verdict())
     )
-    return mart.Runs.cast(_with_publication(_with_rank(judged)).select(mart.Runs.column_names()))
+    # Runs are so few that to start queries costs most, so this is one, and of the engine that starts sooner.
+    ranked = _with_publication(_with_rank(judged)).select(mart.Runs.column_names()).collect(engine="in-memory")
+    return mart.Runs.cast(ranked)
 
 
 def minutes(milliseconds: pl.Expr) -> pl.Expr:
@@ -185,7 +188,7 @@ def _is_in_place() -> pl.Expr:
     return folder.str.ends_with(plain) | folder.str.ends_with(by_mode)
 
 
-def _with_rank(judged: pl.DataFrame) -> pl.DataFrame:
+def _with_rank(judged: pl.LazyFrame) -> pl.LazyFrame:
     """Add `rank` among the counted runs of a result by time, and `is_kept` after the olympic drop."""
     counted = pl.col("is_counted")
     failed_count = (~counted & (pl.col("not_counted_rule") != "layout")).sum().over("result_id")
@@ -205,7 +208,7 @@ def _with_rank(judged: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_publication(judged: pl.DataFrame) -> pl.DataFrame:
+def _with_publication(judged: pl.LazyFrame) -> pl.LazyFrame:
     """Add which other results publish the same bytes, and which one did so first.
 
     First is the earliest round, then the first submitter folder, system, benchmark, scaling mode and path in the
@@ -215,11 +218,15 @@ def _with_publication(judged: pl.DataFrame) -> pl.DataFrame:
     ordered = judged.with_columns(log=log).sort(
         *round_order(pl.col("round")), "submitter_folder", "system", "benchmark", "scaling_mode", "source_path"
     )
-    first = ordered.group_by("log", maintain_order=True).agg(
-        first_result_id=pl.col("result_id").first(), result_ids=pl.col("result_id").unique(maintain_order=True)
+    # Most logs are published once, and nothing is to be told of them.
+    first = (
+        ordered.filter(pl.col("log").is_duplicated())
+        .group_by("log", maintain_order=True)
+        .agg(first=pl.col("result_id").first(), result_ids=pl.col("result_id").unique(maintain_order=True))
     )
     others = pl.col("result_ids").list.set_difference(pl.concat_list("result_id")).list.sort()
     return ordered.join(first, on="log", how="left", maintain_order="left").with_columns(
-        is_first_publication=pl.int_range(pl.len()).over("log") == 0,
+        first_result_id=pl.coalesce("first", "result_id"),
+        is_first_publication=pl.col("log").is_first_distinct(),
         same_log_result_ids=pl.when(others.list.len() > 0).then(others.list.join(", ")),
     )
