@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.parsing._mended_json import mended_json
 
+_NESTING = (dict, list)
 DEEPEST_NESTING = 50
 """Objects and lists inside one another that are read; descriptions have three."""
 _TOO_DEEP = f"nested deeper than {DEEPEST_NESTING}"
@@ -88,14 +89,13 @@ def repeated_keys(content: Any) -> Iterator[tuple[str, list[Any]]]:
 
 def _nodes(content: Any) -> Iterator[tuple[str, Any, int]]:
     """Give every object and list in order, each with the path that its keys begin with and its depth."""
-    waiting = [("", content, 0)]
+    waiting = [("", content, 0)] if isinstance(content, _NESTING) else []
     while waiting:
         path, node, depth = waiting.pop()
-        if not isinstance(node, (dict, list)):
-            continue
         yield path, node, depth
-        items = list(node.items() if isinstance(node, dict) else enumerate(node))
-        waiting += [(f"{path}{key}.", value, depth + 1) for key, value in reversed(items)]
+        items = node.items() if isinstance(node, dict) else enumerate(node)
+        nested = [(f"{path}{key}.", value, depth + 1) for key, value in items if isinstance(value, _NESTING)]
+        waiting += reversed(nested)
 
 
 def as_json(value: Any) -> str:

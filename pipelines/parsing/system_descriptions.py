@@ -103,6 +103,8 @@ class _Description:
     placed: Placed
     fields: dict[str, Any] | None
     findings: list[ParseFinding] = field(default_factory=list)
+    texts: dict[str, str | None] = field(default_factory=dict)
+    """Fields as written, so far."""
 
     @classmethod
     def read(cls, file: PublishedFile, placed: Placed) -> _Description:
@@ -127,9 +129,11 @@ class _Description:
 
     def text(self, name: str) -> str | None:
         """Return a field as written, None where it is missing or blank."""
-        value = (self.fields or {}).get(name)
-        written = value if isinstance(value, str) else "" if value is None else as_json(value)
-        return printable(written) if written.strip() else None
+        if name not in self.texts:
+            value = (self.fields or {}).get(name)
+            written = value if isinstance(value, str) else "" if value is None else as_json(value)
+            self.texts[name] = printable(written) if written.strip() else None
+        return self.texts[name]
 
     def row(self) -> dict[str, Any] | None:
         """Return the row of `core.systems`, None where nothing could be read."""
