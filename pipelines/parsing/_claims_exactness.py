@@ -100,5 +100,10 @@ def qualified(text: str, quantity: Quantity) -> Quantity:
             if pattern.match(after) or (name == "more" and re.search(r"\d\s?\+", numeral_text)):
                 comparator = name  # type: ignore[assignment]
                 break
-    is_about = is_about or quantity.noun.lower().endswith("-level")
-    return replace(quantity, comparator=comparator, is_approximate=quantity.is_approximate or is_about)
+    is_of_order = quantity.noun.lower().endswith("-level")
+    return replace(
+        quantity,
+        comparator=comparator,
+        is_approximate=quantity.is_approximate or is_about or is_of_order,
+        form="vague" if is_of_order else quantity.form,
+    )

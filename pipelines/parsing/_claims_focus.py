@@ -160,6 +160,10 @@ def subject_of(
         if compared is not None:
             return compared, "sentence"
     best = _best(text, quantity, meaning, here, own)
+    if best is None or best.kind == "level":
+        held_in = _counted_product(text, quantity, [m for m in counted if m.kind in kinds])
+        if held_in is not None and (best is None or not quantity.start <= held_in.start < quantity.end):
+            return held_in, "sentence"
     source, other = _outside(text, quantity, meaning, around, kinds)
     if best is None or (best.kind == "link" and other is not None and _is_total(text, meaning)):
         return other, source if other is not None else "none"
@@ -175,6 +179,14 @@ def subject_of(
     is_other = best.end <= quantity.start and _CONTRAST.search(text[best.end : quantity.start]) is not None
     rivals = {m.name for m in here if m.kind == best.kind and m.name != best.name}
     return best, "contrasted" if is_other or rivals else "sentence"
+
+
+def _counted_product(text: str, quantity: Quantity, counted: list[Mention]) -> Mention | None:
+    """Return the product that a count is of, where the sentence names nothing else: `two NVL72 racks (144 GPUs)`."""
+    products = [
+        m for m in counted if m.kind in _PLATFORMS and m.name != "supernode" and not is_aside(text, m, quantity)
+    ]
+    return min(products, key=lambda m: _distance(text, quantity, m), default=None)
 
 
 _CONTRAST = re.compile(

@@ -317,7 +317,7 @@ def _scope(text: str, quantity: Quantity, start: int, end: int) -> str | None:
         return min(hits)[1]
     if quantity.scope:
         return quantity.scope
-    if quantity.unit.dimension == "count" and (each := _each_of(text, quantity, after)) is not None:
+    if quantity.unit.dimension == "count" and (each := _each_of(text, quantity, after, start)) is not None:
         return each
     label = re.match(r"[^:]{2,80}:\s", text)
     told = text[: quantity.start] if label is not None else before
@@ -326,23 +326,33 @@ def _scope(text: str, quantity: Quantity, start: int, end: int) -> str | None:
         return max(hits)[1]
     if re.search(r"\bper[-\s](?:GPU|chip)\b", inside):
         return "accelerator"
-    if re.search(r"\b(?:GPUs|chips|accelerators|NPUs),?\seach\s(?:\w+\s){0,3}$", text[: quantity.start]):
+    of_racks = rf"\b(?:{_HOLDERS})\b[^.;]{{0,40}}\bwith\s\d+\s(?:\w+\s){{0,2}}\w+\seach\s(?:\w+\s){{0,3}}$"
+    is_counted = quantity.unit.symbol == "GPUs" or re.search(of_racks, text[: quantity.start], re.I)
+    if not is_counted and re.search(
+        r"\b(?:GPUs|chips|accelerators|NPUs),?\seach\s(?:\w+\s){0,3}$", text[: quantity.start]
+    ):
         return "accelerator"
     return None
 
 
-def _each_of(text: str, quantity: Quantity, after: str) -> str | None:
+_HOLDERS = r"racks?|cabinets?|nodes?|servers?|trays?|pods?|superpods?|arrays?|clusters?|islands?|domains?"
+
+
+def _each_of(text: str, quantity: Quantity, after: str, start: int) -> str | None:
     """Return what holds a count that is told of each.
 
     `39 racks running 64 GPUs each`, `39 racks, each with 64 GPUs`.
     """
     before = text[: quantity.start]
     follows = re.match(r"\s(?:each|apiece)\b", after) is not None
-    precedes = re.search(r"\beach\s(?:\w+\s){1,2}$", before) is not None
+    precedes = re.search(r"(?<!\bin\s)(?<!\bof\s)\beach\s(?:\w+\s){1,2}$", before) is not None
+    ends_the_figure_before = re.match(r"\s?each\b", text[start:]) and not re.search(
+        rf"(?:{_HOLDERS})$", text[:start], re.I
+    )
+    precedes = precedes and not ends_the_figure_before
     if not (follows or precedes):
         return None
-    held = r"\b(racks?|cabinets?|nodes?|servers?|trays?|pods?|superpods?|arrays?|clusters?|islands?|domains?)\b"
-    holders = list(re.finditer(held, before, re.I))
+    holders = list(re.finditer(rf"\b({_HOLDERS})\b", before, re.I))
     if not holders:
         return None
     return _scope_of(holders[-1][1].lower()) or "other"

@@ -29,6 +29,12 @@ _DIVIDES = re.compile(
     r"(?:divid(?:es?|ed)|divisible)\s(?:evenly\s)?by\s(?P<by>\d[\d,]*)"
 )
 _OF_THEM = re.compile(r"\bof\s(?:them|these|those)\b")
+_MOST_SLOTS = 144
+_IN_USE = re.compile(
+    r"\b(?P<n>\d{1,3})\s(?:out\s)?of\s(?:the\s|its\s|their\s|every\s|each\s)?(?P<of>\d{1,3}(?:\s(?:GPU\s)?(?:GPUs|accelerators|chips|slots|"
+    r"positions))?)\s(?:are\s|were\s|being\s|\(?in\seach|per\srack|used|in\suse|active|populated|occupied|filled|enabled)",
+    re.I,
+)
 _MEASURED_IN = re.compile(r"\b(?:measured|counted|told)\sin\s(?P<unit>(?:giga|mega|kilo)watts)\b", re.I)
 _AS_OF = re.compile(
     r"\b(?:checked|updated|as\sof|accessed|retrieved|modified|written|last\sedited|posted|published)\b[\s:]*(?:on\s)?$",
@@ -71,6 +77,7 @@ def special_quantities(
     return [
         *_labelled(text, unread, title),
         *_pronouns(text, mentions),
+        *_in_use(text),
         *_prefixed(text),
         *_divisions(text),
         *_generations(text, mentions),
@@ -180,6 +187,18 @@ def _pronouns(text: str, mentions: list[Mention]) -> Iterator[Quantity]:
                 nouns[-1][0],
                 noun=text[numeral.start : found.end()],
             )
+
+
+def _in_use(text: str) -> Iterator[Quantity]:
+    """Read `64 of 72 used` and `64 of the 72 GPUs in each rack` as the accelerators in use and the slots of a rack."""
+    for found in _IN_USE.finditer(text):
+        used, slots = float(found["n"]), float(found["of"].split()[0])
+        if 1 < used <= slots <= _MOST_SLOTS and re.search(r"\brack|NVL72", text, re.I):
+            for value, group in ((used, "n"), (slots, "of")):
+                start, end = found.span(group)
+                yield Quantity(
+                    start, end, value, value, Unit("GPUs", "count"), half_unit=0.5, noun=found[group], scope="rack"
+                )
 
 
 def _numeral_before(blank: str, place: int) -> Numeral | None:

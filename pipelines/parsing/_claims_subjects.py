@@ -71,6 +71,12 @@ def kind_of(name: str) -> str | None:
     return entry.kind if entry is not None else None
 
 
+def siblings_of(name: str) -> tuple[str, ...]:
+    """Return the other members of the families that a member is in: `TPU7x pod` for `TPU v5p pod`."""
+    families = [e for e in subjects() if e.kind.endswith("_family") and e.name != "supernode" and name in e.members]
+    return tuple(dict.fromkeys(member for family in families for member in family.members if member != name))
+
+
 def find_mentions(text: str) -> list[Mention]:
     """Find the names in a text, in order, none overlapping another.
 

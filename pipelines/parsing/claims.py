@@ -37,7 +37,15 @@ from pipelines.parsing._claims_roles import (
     workload_of,
 )
 from pipelines.parsing._claims_sentences import Sentence, read_sentences
-from pipelines.parsing._claims_subjects import Mention, find_mentions, kind_of, members_of, names_benchmark_suite
+from pipelines.parsing._claims_subjects import (
+    Mention,
+    find_mentions,
+    kind_of,
+    members_of,
+    names_benchmark_suite,
+    siblings_of,
+)
+from pipelines.parsing._claims_together import figures_beside, is_condition
 from pipelines.parsing._claims_units import CANONICAL, named_unit
 
 __all__ = [
@@ -50,6 +58,7 @@ __all__ = [
     "kind_of",
     "members_of",
     "named_unit",
+    "siblings_of",
 ]
 
 MOST_QUOTED_WORDS = 15
@@ -101,8 +110,8 @@ CLAIM_COLUMNS: dict[str, Any] = {
 
 `low` and `high` are in `unit`; times `unit_factor` they are in the canonical unit of `dimension`. `comparator` is
 equal, more, less, maximum or reaches. `beside` holds the other figures of the sentence as a JSON object from metric
-to value, `mentions` the names in the sentence, `context` those around it, nearest first. `statement` is `claim` or
-`not_a_claim` with its `reason`.
+to what `figures_beside` says of them, `mentions` the names in the sentence, `context` those around it, nearest
+first. `statement` is `claim` or `not_a_claim` with its `reason`.
 """
 
 UNREAD_COLUMNS: dict[str, Any] = {"line": pl.Int64, "sentence": pl.String, "text": pl.String, "reason": pl.String}
@@ -212,10 +221,10 @@ def _read_sentence(
         row = _row(reader, block, sentence, quantity, meaning)
         subject, source = subject_of(text, quantity, meaning, mentions, counted, around)
         row |= _about(text, quantity, mentions, around, subject, source)
-        row["beside"] = _beside(text, quantity, quantities, meanings)
+        row["beside"] = json.dumps(figures_beside(text, quantity, quantities, meanings), sort_keys=True)
         row |= {"workload": workload_of(quantity, mentions), "parts": parts_of(text, quantity, quantities, mentions)}
-        exercise = is_exercise(block.headings, meaning, subject)
-        row |= {"statement": "not_a_claim" if exercise else "claim", "reason": exercise}
+        reason = is_exercise(block.headings, meaning, subject) or is_condition(text, quantity, quantities)
+        row |= {"statement": "not_a_claim" if reason else "claim", "reason": reason}
         reader.rows.append(row)
     for item in apart:
         row = _row(reader, block, sentence, item.quantity, Meaning(item.quantity.metric))
@@ -309,31 +318,6 @@ def _about(
         "mentions": names,
         "context": [name for name in around.names() if name not in names][:20],
     }
-
-
-def _beside(text: str, quantity: Quantity, quantities: list[Quantity], meanings: list[Meaning]) -> str:
-    """Return the other figures of the sentence, for each metric the nearest one."""
-    nearest: dict[str, tuple[int, float, float, str, str]] = {}
-    for other, meaning in zip(quantities, meanings, strict=True):
-        if other is quantity or (other.start == quantity.start and other.end == quantity.end):
-            continue
-        if ";" in text[min(other.end, quantity.end) : max(other.start, quantity.start)]:
-            continue
-        distance = min(abs(other.start - quantity.end), abs(quantity.start - other.end))
-        if meaning.metric not in nearest or distance < nearest[meaning.metric][0]:
-            factor = other.unit.factor
-            nearest[meaning.metric] = (
-                distance,
-                other.low * factor,
-                other.high * factor,
-                other.comparator,
-                meaning.scope or "",
-            )
-    named = {
-        metric: {"low": low, "high": high, "comparator": how, "scope": scope}
-        for metric, (_, low, high, how, scope) in nearest.items()
-    }
-    return json.dumps(named, sort_keys=True)
 
 
 def _list_unread(

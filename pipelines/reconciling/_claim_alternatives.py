@@ -12,6 +12,7 @@ from pipelines.parsing.claims import kind_of, members_of
 from pipelines.reconciling._claim_forms import SCOPE_NAMES, candidate_of, is_told_form, told_scopes
 from pipelines.reconciling._claim_model import Alternative, Candidate, Claim
 from pipelines.reconciling._claim_references import ADDITIVE, Reference
+from pipelines.reconciling._claim_several import alternatives_of_several, several_of
 from pipelines.reconciling._claim_world import World
 
 
@@ -21,6 +22,7 @@ def alternatives_of(
     """Give what else the figure could be of, the likeliest confusion first."""
     if claim.dimension in ("generation", "version", "date"):
         return
+    yield from alternatives_of_several(claim, names, metrics, world)
     for name in names:
         told = told_scopes(claim, name, world)
         for metric in metrics:
@@ -32,7 +34,8 @@ def alternatives_of(
                 if reference.confidence == "low" or reference.scope == "rating":
                     continue
                 yield Alternative(candidate_of(claim, reference), _reading(claim, reference, told))
-    yield from _products_around(claim, world, names, metrics)
+    if not any(several_of(claim, name, world) for name in names):
+        yield from _products_around(claim, world, names, metrics)
     yield from _unit_slips(claim, candidates)
     yield from _other_metrics(claim, world, names, metrics)
     yield from _named_siblings(claim, world, names, metrics)

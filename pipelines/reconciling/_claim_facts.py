@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from pipelines.parsing.claims import kind_of, members_of
+from pipelines.parsing.claims import kind_of, members_of, siblings_of
 from pipelines.reconciling._claim_alternatives import alternatives_of
 from pipelines.reconciling._claim_forms import candidate_of, gap, is_told_form
-from pipelines.reconciling._claim_model import Candidate, Check, Claim
+from pipelines.reconciling._claim_model import Candidate, Check, Claim, shown
 from pipelines.reconciling._claim_references import ADDITIVE, Reference
 from pipelines.reconciling._claim_rules import fits
+from pipelines.reconciling._claim_several import (
+    counts_products,
+    product_count_check,
+    several_of,
+    values_of_several,
+    why_no_product,
+)
 from pipelines.reconciling._claim_world import PARTS, World, members, parts_named, spoken_of
 
 _OPEN: dict[str, tuple[str, ...]] = {
@@ -55,11 +62,13 @@ def fact_check(claim: Claim, world: World, *, is_any: bool | None = None) -> Che
     if claim.dimension in ("ratio", "percent"):
         return _statement_check(claim, world)
     names = _members(claim, world)
+    if counts_products(claim, names, world):
+        return product_count_check(claim, names, world)
     metrics = _OPEN.get(claim.metric, (claim.metric,))
     found = {name: c for name in names if (c := _best_of_member(claim, world, name, metrics)) is not None}
     candidates = list(found.values())
     if not candidates and not names:
-        return Check(reason=_no_subject(claim))
+        return Check(reason=why_no_product(claim, world) or _no_subject(claim))
     named = spoken_of(claim, world) if claim.kind in FAMILIES else ()
     enough = _is_any(claim) if is_any is None else is_any
     enough = enough or any(fits(claim, c) for name, c in found.items() if name in named)
@@ -79,6 +88,7 @@ def fact_check(claim: Claim, world: World, *, is_any: bool | None = None) -> Che
         doubtful=doubtful,
         floor=floor,
         ceiling=ceiling,
+        lookalikes=_lookalikes(claim, world, names, metrics),
     )
 
 
@@ -171,6 +181,9 @@ def _best_of_member(claim: Claim, world: World, name: str, metrics: Iterable[str
     """Return the value of a member in the form that the claim tells; of several, the one that favours the claim."""
     found = [r for metric in metrics for r in world.references.of(name, metric) if is_told_form(claim, r, name, world)]
     found = found or list(_halves(claim, world, name, metrics))
+    found = _of_some(claim, world, name, metrics) or found
+    several = several_of(claim, name, world)
+    found = values_of_several(claim, found, name, several, world) if several is not None else found
     firm = [r for r in found if r.confidence != "low"]
     pool = firm or found
     if not pool:
@@ -179,7 +192,53 @@ def _best_of_member(claim: Claim, world: World, name: str, metrics: Iterable[str
     pool += _span(pool) if "power" in metrics else []
     pool += [_in_binary_units(r) for r in pool if r.metric == "memory_capacity" and r.scope == "accelerator"]
     best = min(pool, key=lambda r: (gap(claim, r), r.confidence != "high", bool(r.note)))
-    return candidate_of(claim, best)
+    return candidate_of(claim, _with_its_sum(claim, best, world))
+
+
+def _of_some(claim: Claim, world: World, name: str, metrics: Iterable[str]) -> list[Reference]:
+    """Return what a figure told of some of a product's accelerators is held against: sixteen of them, 16 x one."""
+    told = claim.beside.get("accelerators")
+    count = claim.beside_value("accelerators")
+    if told is None or not told.get("condition") or count is None or claim.scope is not None:
+        return []
+    one = replace(claim, scope="accelerator")
+    return [
+        _times(r, count)
+        for metric in metrics
+        for r in world.references.of(name, metric)
+        if metric in ADDITIVE and r.scope == "accelerator" and is_told_form(one, r, name, world)
+    ]
+
+
+def _lookalikes(claim: Claim, world: World, names: tuple[str, ...], metrics: tuple[str, ...]) -> tuple[Candidate, ...]:
+    """Return the others of a family whose value is the claim's: 9,216 of a TPU v5p pod is a TPU7x pod's."""
+    siblings = tuple(dict.fromkeys(other for name in names for other in siblings_of(name) if other not in names))
+    found = (_best_of_member(claim, world, other, metrics) for other in siblings if len(names) == 1)
+    return tuple(c for c in found if c is not None and c.is_firm and fits(claim, c))
+
+
+def _with_its_sum(claim: Claim, total: Reference, world: World) -> Reference:
+    """Return a product's published total as what its accelerators come to, where that bears the claim out too.
+
+    A page's total proves nothing where the claim is read from that page; its parts do.
+    """
+    form = (total.density, total.direction, total.precision)
+    sums = [
+        r
+        for r in world.references.sums.get((total.subject, total.metric), [])
+        if total.scope == "whole" and (r.density, r.direction, r.precision) == form and gap(claim, r) <= claim.tolerance
+    ]
+    if not sums:
+        return total
+    best = min(sums, key=lambda r: gap(claim, r))
+    value = shown(best.low, claim.dimension, claim.unit, claim.factor)
+    return replace(
+        total,
+        low=best.low,
+        high=best.high,
+        expression=f"{best.expression} = {value}; published: {total.expression}",
+        evidence=f"{best.evidence}; {total.evidence}",
+    )
 
 
 def _halves(claim: Claim, world: World, name: str, metrics: Iterable[str]) -> Iterator[Reference]:
@@ -237,13 +296,17 @@ def _sum_of_count(claim: Claim, reference: Reference) -> Reference | None:
         or reference.metric not in ADDITIVE
     ):
         return None
-    expression = f"{count:,.0f} x ({reference.expression})"
+    return _times(reference, count)
+
+
+def _times(reference: Reference, count: float) -> Reference:
     return replace(
         reference,
+        subject=f"{count:,.0f} {'accelerators of' if reference.kind == 'platform' else 'x'} {reference.subject}",
+        scope="whole",
         low=reference.low * count,
         high=reference.high * count,
-        expression=expression,
-        note=f"{count:,.0f} together",
+        expression=f"{count:,.0f} x ({reference.expression})",
     )
 
 

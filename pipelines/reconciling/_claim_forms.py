@@ -134,4 +134,5 @@ def candidate_of(claim: Claim, reference: Reference) -> Candidate:
         reference.evidence,
         ", ".join(notes),
         reference.confidence != "low",
+        reference.noun,
     )

@@ -60,17 +60,38 @@ class Claim:
 
     @property
     def tolerance(self) -> float:
-        """Return the relative error that the words allow: rounding, `about`, and what sources differ by anyway."""
+        """Return the relative error that the words allow: rounding, `about`, and what sources differ by anyway.
+
+        A count of things is exact: only what `about` rounds away may differ, so 8,960 is about 9,000, not ~9,216.
+        """
         rounding = self.half_unit / self.value if self.value else 0.0
-        if self.is_approximate or self.is_vague:
+        if self.dimension in ("generation", "version", "date"):
+            return 0.0
+        if self.is_vague:
             return 0.15
-        if self.dimension in ("count", "generation", "version", "date", "quotient"):
+        if self.dimension == "count":
+            if self.is_approximate:
+                return min(max(self._rounded_away, 0.005), 0.05)
             return min(rounding, 0.035) if self.half_unit > 0.5 else 0.0
+        if self.is_approximate:
+            return min(max(self._rounded_away, 0.05), 0.15) if self.dimension == "time" else 0.15
+        if self.dimension == "quotient":
+            return 0.0
         if self.dimension == "time":
             return min(max(0.002, rounding), 0.06)
         if self.comparator in ("more", "less"):
             return 0.03
         return min(max(0.02, rounding), 0.05)
+
+    @property
+    def _rounded_away(self) -> float:
+        """Return half of the last place that is not a zero, over the value: 0.056 for 9,000, almost none for 9,216."""
+        told = abs(self.high / self.factor) if self.factor else 0.0
+        if not told:
+            return 0.0
+        digits = f"{told:.10g}"
+        zeros = len(digits) - len(digits.rstrip("0")) if digits.isdigit() else 0
+        return max(self.half_unit, 0.5 * 10.0**zeros * self.factor * (zeros > 0)) / abs(self.high)
 
     def beside_value(self, metric: str) -> float | None:
         """Return another figure of the sentence, the middle of a range; None where there is none."""
@@ -94,6 +115,8 @@ class Candidate:
     """What a reader must know: which direction, dense or sparse, per what."""
     is_firm: bool = True
     """Whether the source is one to contradict a claim with."""
+    noun: str = ""
+    """What it counts, where that is called otherwise than in the claim: `chips`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +148,8 @@ class Check:
     floor: Candidate | None = None
     """The lowest value that any known part or system has; far below it a claim is implausible."""
     ceiling: Candidate | None = None
+    lookalikes: tuple[Candidate, ...] = ()
+    """Others of the same family whose value is what the claim says, though nothing there speaks of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +214,17 @@ def shown(value: float, dimension: str, symbol: str = "", factor: float = 1.0) -
         symbol, factor = "TFLOPS", 1.0
     unit = symbol or CANONICAL.get(dimension, "")
     number = value / (factor or 1.0)
+    if dimension == "count" and number == 1:
+        unit = _singular(unit)
     text = f"{number:,.0f}" if dimension == "count" and float(number).is_integer() else f"{number:,.4g}"
     if abs(number) >= 10_000 and dimension != "count":
         text = f"{number:,.0f}"
     spaced = unit if unit in ("%", "") else f" {unit}"
     return f"{text}{'x' if unit == 'x' else spaced}"
+
+
+def _singular(noun: str) -> str:
+    return {"dies": "die", "switches": "switch"}.get(noun.rpartition(" ")[2], noun.removesuffix("s"))
 
 
 def shown_range(low: float, high: float, dimension: str, symbol: str = "", factor: float = 1.0) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from pipelines.modelling.fabric import largest_fabric, size_fabrics
@@ -64,11 +66,15 @@ def _one(world: World, name: str, metric: str, direction: str | None, precision:
     return known[0] if known else None
 
 
+_TIERS = re.compile(r"\b(two|three|2|3)[-\s](?:tiers?|layers?|levels?|stages?)\b", re.I)
+
+
 def fabric_limit_check(claim: Claim, world: World) -> Check:
     """Hold the size of one fabric against what switches of the named or known radix can join in two and three tiers."""
     candidates = []
+    told = _TIERS.search(claim.sentence)
     for switch, radix, evidence in _switches(claim, world):
-        for tiers in (2, 3):
+        for tiers in (2, 3) if told is None else (2 if told[1].lower() in ("two", "2") else 3,):
             limit = float(pl.DataFrame({"radix": [radix]}).select(largest_fabric(tiers)).item())
             formula = "k^2/2" if tiers == 2 else "k^3/4"
             candidates.append(

@@ -19,6 +19,7 @@ import polars as pl
 from pipelines.modelling.workloads import WORKLOADS
 from pipelines.parsing.claims import named_unit
 from pipelines.reconciling._claim_columns import QUANTITIES, RESOLVED
+from pipelines.reconciling._claim_nouns import accelerator_noun
 
 Inputs = Mapping[str, pl.DataFrame]
 """Tables of the lake by name, such as `mart.results`; a table that is missing is read as empty."""
@@ -43,6 +44,8 @@ class Reference:
     capacity: str | None = None
     note: str = ""
     confidence: str = "high"
+    noun: str = ""
+    """What its accelerators are called, of a count of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +92,17 @@ class References:
         values: Iterable[Reference],
         platforms: Iterable[Platform],
         inside: Mapping[str, tuple[tuple[str, int], ...]],
+        sums: Iterable[Reference] = (),
     ):
         self.by_key: dict[tuple[str, str], list[Reference]] = defaultdict(list)
         self.by_metric: dict[str, list[Reference]] = defaultdict(list)
         self.platforms = {platform.name: platform for platform in platforms}
         self.inside = dict(inside)
         """For each pod or rack the products that it is made of, with their number."""
+        self.sums: dict[tuple[str, str], list[Reference]] = defaultdict(list)
+        """What a product's accelerators come to, by product and metric, beside a total that is published."""
+        for value in sums:
+            self.sums[value.subject, value.metric].append(value)
         for value in values:
             self.by_key[value.subject, value.metric].append(value)
             self.by_metric[value.metric].append(value)
@@ -128,8 +136,18 @@ def gather_references(inputs: Inputs) -> References:
     facts += list(_from_workloads())
     platforms = list(_platforms(facts, inputs.get("core.spec_facts"), inputs.get("mart.platforms")))
     known = {(r.subject, r.metric, r.scope, r.precision) for r in facts}
-    facts += [r for platform in platforms for r in _derived(platform, facts, known)]
-    return References(facts, platforms, _containments(inputs.get("registry.containments")))
+    sums = [r for platform in platforms for r in _summed(platform, facts)]
+    facts += [r for platform in platforms for r in _derived(platform, facts)]
+    facts += [r for r in sums if (r.subject, r.metric, r.scope, r.precision) not in known]
+    parts = {platform.name: platform.accelerator or platform.name for platform in platforms}
+    facts = [
+        replace(r, noun=accelerator_noun(parts.get(r.subject, r.subject))) if r.metric == "accelerators" else r
+        for r in facts
+    ]
+    inside = _containments(inputs.get("registry.containments"))
+    facts += [r for platform in platforms for r in _counts_inside(platform, platforms, inside)]
+    published = [r for r in sums if (r.subject, r.metric, r.scope, r.precision) in known and r.metric != "power"]
+    return References(facts, platforms, inside, published)
 
 
 def _from_facts(spec_facts: pl.DataFrame | None) -> Iterator[Reference]:
@@ -298,18 +316,11 @@ def _level(count: float, racks: float | None) -> str:
     return "rack" if racks == 1 else "pod"
 
 
-def _derived(
-    platform: Platform, facts: list[Reference], known: set[tuple[str, str, str, str | None]]
-) -> Iterator[Reference]:
-    """Return a platform's values that follow from its accelerators, and the shares of one accelerator and one rack."""
-    own = [r for r in facts if r.subject == platform.name]
-    for part in (r for r in facts if r.subject == platform.accelerator and r.scope == "accelerator"):
-        yield replace(part, subject=platform.name, kind="platform")
-        if (
-            part.metric in ADDITIVE
-            and not part.note
-            and (platform.name, part.metric, "whole", part.precision) not in known
-        ):
+def _summed(platform: Platform, facts: list[Reference]) -> Iterator[Reference]:
+    """Return what a platform's accelerators come to together."""
+    for part in facts:
+        is_its_own = part.subject == platform.accelerator and part.scope == "accelerator"
+        if is_its_own and part.metric in ADDITIVE and not part.note and part.confidence != "low":
             yield replace(
                 part,
                 subject=platform.name,
@@ -319,6 +330,13 @@ def _derived(
                 high=part.high * platform.count,
                 expression=f"{platform.count:,.0f} x ({part.expression})",
             )
+
+
+def _derived(platform: Platform, facts: list[Reference]) -> Iterator[Reference]:
+    """Return a platform's values that follow from its accelerators, and the shares of one accelerator and one rack."""
+    own = [r for r in facts if r.subject == platform.name]
+    for part in (r for r in facts if r.subject == platform.accelerator and r.scope == "accelerator"):
+        yield replace(part, subject=platform.name, kind="platform")
         if part.metric == "power":
             yield replace(
                 part,
@@ -346,6 +364,18 @@ def _derived(
                 high=value.high / platform.racks,
                 expression=f"({value.expression}) / {platform.racks:g} racks",
             )
+
+
+def _counts_inside(
+    outer: Platform, platforms: list[Platform], inside: Mapping[str, tuple[tuple[str, int], ...]]
+) -> Iterator[Reference]:
+    """Return how many racks or nodes a product is made of."""
+    levels = {platform.name: platform.level for platform in platforms}
+    for inner, count in inside.get(outer.name, ()):
+        metric = {"rack": "racks", "node": "nodes"}.get(levels.get(inner, ""))
+        if metric is not None:
+            told, evidence = f"{outer.name} = {count} x {inner}", f"registry.containments: {outer.name}, {inner}"
+            yield Reference(outer.name, "platform", metric, "whole", float(count), float(count), told, evidence)
 
 
 def _containments(frame: pl.DataFrame | None) -> dict[str, tuple[tuple[str, int], ...]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pipelines.parsing.claims import kind_of
 from pipelines.reconciling._claim_model import Alternative, Candidate, Check, Claim
+from pipelines.reconciling._claim_nouns import accelerator_noun
 from pipelines.reconciling._claim_references import plain_name
 from pipelines.reconciling._claim_rules import fits
 from pipelines.reconciling._claim_world import PARTS, PRODUCTS, World, parts_named
@@ -186,9 +187,11 @@ def _values(claim: Claim, row: Row) -> Iterator[Candidate]:
             f"{count:,} accelerators / {racks} racks",
             evidence,
             "in use, of 72 installed" if row.get("slots_per_rack") == 72 else "in use",
+            noun=accelerator_noun(row["accelerator"] or ""),
         )
     elif claim.metric == "accelerators" and count and claim.scope != "rack":
-        yield Candidate(label, count, count, f"accelerators of {row['system']} = {count:,}", evidence)
+        told = f"accelerators of {row['system']} = {count:,}"
+        yield Candidate(label, count, count, told, evidence, noun=accelerator_noun(row["accelerator"] or ""))
 
 
 def label_of(row: Row) -> str:

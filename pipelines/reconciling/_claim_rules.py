@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 
 from pipelines.reconciling._claim_model import Alternative, Candidate, Check, Claim, Judgement, shown_range
+from pipelines.reconciling._claim_nouns import COUNTED_ACCELERATORS
 
 CHECK_THIS = "check_this"
 """What a mismatch is called whose cause may be ours: the subject, the metric or the source is in doubt."""
@@ -71,9 +72,10 @@ def fits(claim: Claim, candidate: Candidate) -> bool:
 def _matches(claim: Claim, alternative: Alternative) -> bool:
     """Say whether the claim is right about something else; a bound must be near, since many things exceed it."""
     candidate = alternative.candidate
-    tolerance = max(claim.tolerance, 0.03)
+    tolerance = claim.tolerance if claim.dimension == "count" else max(claim.tolerance, 0.03)
     if claim.comparator in ("more", "less", "maximum", "reaches"):
         tolerance = max(tolerance, 0.1)
+    tolerance += 1e-9
     return candidate.high >= claim.low * (1 - tolerance) and candidate.low <= claim.high * (1 + tolerance)
 
 
@@ -95,8 +97,9 @@ def _closest(claim: Claim, check: Check) -> Candidate | None:
 
 
 def told(claim: Claim, candidate: Candidate) -> str:
-    """Return a known value in the unit of the claim."""
-    return shown_range(candidate.low, candidate.high, claim.dimension, claim.unit, claim.factor)
+    """Return a known value in the unit of the claim; accelerators by what those of the candidate are called."""
+    unit = candidate.noun if candidate.noun and claim.unit == COUNTED_ACCELERATORS else claim.unit
+    return shown_range(candidate.low, candidate.high, claim.dimension, unit, claim.factor)
 
 
 def _judgement(
@@ -195,7 +198,7 @@ def _names_composition(claim: Claim) -> bool:
     if claim.metric not in ("accelerators", "racks", "nodes", "cpus"):
         return True
     number = re.escape(f"{claim.value / claim.factor:,.0f}")
-    return claim.scope is not None or re.search(rf"{_CONSISTS}{number}\b", claim.sentence) is not None
+    return claim.scope is not None or re.search(rf"{_CONSISTS}~?{number}\b", claim.sentence) is not None
 
 
 def _mismatch(claim: Claim, check: Check, firm: list[Candidate]) -> Judgement:
@@ -210,12 +213,11 @@ def _mismatch(claim: Claim, check: Check, firm: list[Candidate]) -> Judgement:
             "It does not say of what, and it is not the number of what the text speaks of.",
             None,
         )
-    if claim.metric == "racks" and best.high == 1:
-        reason = f"It counts racks of {best.label}, which is one rack, and names no run that it could be held against."
-        return _judgement(claim, check, "not_checkable", reason, None)
     if (claim.kind == "level" or claim.subject == "supernode") and not claim.is_universal:
         reason = f"Such a size or rate of a {claim.subject} is not published here, and it is within what there is."
         return _judgement(claim, check, "not_checkable", reason, None)
+    if check.lookalikes:
+        text += f" It is that of {' and '.join(candidate.label for candidate in check.lookalikes)}."
     if check.doubtful:
         other = check.doubtful[0]
         text += f" One source of low confidence prints {told(claim, other)} ({other.evidence})."

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.parsing.claims import kind_of
 from pipelines.reconciling._claim_model import Claim, Judgement
+from pipelines.reconciling._claim_nouns import COUNTED_ACCELERATORS, NEUTRAL, accelerator_noun
 from pipelines.reconciling._claim_references import plain_name
 from pipelines.reconciling._claim_rules import CHECK_THIS, told
-from pipelines.reconciling._claim_world import World
+from pipelines.reconciling._claim_world import PARTS, PRODUCTS, World, parts_named
 from pipelines.reconciling.trademark import TRADEMARK_HOLDER
 
 _METRICS = {
@@ -33,6 +35,22 @@ _METRICS = {
 
 _SAID_BY_UNIT = {"accelerators", "racks", "nodes"}
 """Metrics whose value says what it counts."""
+
+
+def counted_in(claim: Claim, world: World) -> str:
+    """Return what a claim's figure is shown in: its unit, for accelerators the noun of the part that they are.
+
+    Where no part is named, or several that are called differently, the text's own word is kept where it is GPU.
+    """
+    if claim.unit != COUNTED_ACCELERATORS:
+        return claim.unit
+    is_named = claim.kind in (*PARTS, *PRODUCTS) and claim.source in ("sentence", "heading", "contrasted")
+    own = (claim.subject,) if is_named and claim.subject else ()
+    named = own or tuple(name for name in claim.parts if kind_of(name) in (*PARTS, *PRODUCTS))
+    nouns = {accelerator_noun(part) for part in parts_named(named, world) or named}
+    if len(nouns) == 1:
+        return nouns.pop()
+    return COUNTED_ACCELERATORS if "GPU" in claim.sentence else NEUTRAL
 
 
 def reword(claim: Claim, judgement: Judgement) -> str | None:

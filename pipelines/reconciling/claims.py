@@ -21,7 +21,7 @@ from pipelines.reconciling._claim_checks import CHECKS, RANK, run_checks
 from pipelines.reconciling._claim_model import Claim, Judgement, claim_from_row
 from pipelines.reconciling._claim_references import Inputs
 from pipelines.reconciling._claim_rules import CHECK_THIS
-from pipelines.reconciling._claim_words import footnote, reword
+from pipelines.reconciling._claim_words import counted_in, footnote, reword
 from pipelines.reconciling._claim_world import World, make_world
 from pipelines.schemas.core import Claims
 from pipelines.schemas.mart import ClaimsLedger
@@ -190,7 +190,7 @@ def _document_row(row: Mapping[str, Any], world: World) -> dict[str, Any]:
             **dict.fromkeys(DOCUMENT_COLUMNS),
             **base,
             "verdict": "not_a_claim",
-            "explanation": f"{row['reason'].capitalize()}.",
+            "explanation": f"{row['reason'][:1].upper()}{row['reason'][1:]}.",
         }
     claim = claim_from_row(row)
     judgement = run_checks(claim, world)
@@ -200,6 +200,7 @@ def _document_row(row: Mapping[str, Any], world: World) -> dict[str, Any]:
     return {
         **dict.fromkeys(DOCUMENT_COLUMNS),
         **base,
+        "unit": counted_in(claim, world),
         **_computed(claim, judgement),
         "rewording": reword(claim, judgement),
         "footnote": footnote(result, claim, world),

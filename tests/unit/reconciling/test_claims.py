@@ -246,7 +246,7 @@ def test_racks_by_division_are_told_from_the_racks_that_were_used(inputs: Inputs
         for count in (35, 39, 45)
     }
     verdicts = {count: row["verdict"] for count, row in rows.items()}
-    assert verdicts == {35: "misplaced", 39: "supported", 45: "not_checkable"}
+    assert verdicts == {35: "misplaced", 39: "supported", 45: "check_this"}
     assert "39 racks. The figure is that of its accelerators over all slots of a rack" in rows[35]["explanation"]
     assert rows[35]["rewording"].endswith("): 39 racks.")
     assert "2,496 accelerators / 72 slots of a rack, rounded up = 35" in rows[35]["expression"]
