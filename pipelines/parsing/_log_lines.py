@@ -23,7 +23,7 @@ _NEWLINE, _CARRIAGE_RETURN = b"\n\r"
 _TWO_COLONS = int(np.frombuffer(TOKEN, np.uint16, 1)[0])
 _SIX, _SEVEN = np.uint64(2**48 - 1), np.uint64(2**56 - 1)
 """The bytes of a word that are compared."""
-_BLOCK_BYTES = 2**18
+_BLOCK_BYTES = 2**19
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,7 @@ class _Found:
         others = self.marks & (self.marks - np.uint64(1))
         if not others.any():
             return self.firsts()
-        return np.sort(
-            np.concatenate([self.firsts(), _Found(self.places, others).at((others != 0).nonzero()[0]).all()])
-        )
+        return _merged(self.firsts(), _Found(self.places, others).at((others != 0).nonzero()[0]).all())
 
     def at(self, groups: Offsets) -> _Found:
         """Return it for some of the groups."""
@@ -73,6 +71,11 @@ def _find(numbers: npt.NDArray[np.uint8] | npt.NDArray[np.uint16], wanted: int) 
         places.append(found + first // 8)
         marks.append(groups[found])
     return _Found(np.concatenate(places), np.concatenate(marks))
+
+
+def _merged(some: Offsets, others: Offsets) -> Offsets:
+    """Return both in order; each is sorted, and the stable sort merges what is."""
+    return np.sort(np.concatenate([some, others]), kind="stable")
 
 
 class Newlines:
@@ -173,7 +176,7 @@ def _tokens(content: bytes) -> Offsets:
     is_first_pair[last_pairs] = True
     tokens = inside[is_first_pair]
     at_edges = _tokens_among(pairs[~is_inside], content)
-    return np.sort(np.concatenate([tokens, at_edges])) if len(at_edges) else tokens
+    return _merged(tokens, at_edges) if len(at_edges) else tokens
 
 
 def _tokens_among(pairs: Offsets, content: bytes) -> Offsets:

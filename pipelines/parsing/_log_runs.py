@@ -91,8 +91,7 @@ class RunTable:
     def __init__(self) -> None:
         self.findings: list[ParseFinding] = []
         self._logs: list[tuple[Any, ...]] = []
-        self._settings: dict[str, list[Any]] = {column: [] for column in _SETTINGS}
-        self._keyed = [(key, self._settings[column]) for column, key in _SETTINGS.items()]
+        self._settings: list[tuple[Any, ...]] = []
 
     def add(self, files: Sequence[tuple[PublishedFile, Placed]], reading: Reading, events: EventsByKey) -> None:
         """Gather logs: what was known of their events, and the decoded ones."""
@@ -100,8 +99,9 @@ class RunTable:
         last_samples = _last_samples(reading.rows[EVAL_ROWS], events.get(RESULT, []))
         settings = {key: _by_log(events[key]) for key in SETTINGS & events.keys()}
         for number, ((file, placed), log) in enumerate(zip(files, reading.logs, strict=True), reading.first_log):
-            self._add_settings(log, {key: found[number][-1] for key, found in settings.items() if number in found})
-            batch = _whole(self._settings["global_batch_size"][-1])
+            last = log.last_values({key: found[number][-1] for key, found in settings.items() if number in found})
+            self._settings.append(tuple(map(last.get, _SETTINGS.values())))
+            batch = _whole(last.get(_SETTINGS["global_batch_size"]))
             stop = stops[number][0] if number in stops else None
             self._add_log(
                 file,
@@ -110,11 +110,6 @@ class RunTable:
                 _times(starts.get(number, []), stops.get(number, []), init_stops.get(number, [])),
                 _stated_step_count(stop, last_samples.get(number), batch),
             )
-
-    def _add_settings(self, log: Log, decoded: dict[str, Event]) -> None:
-        last_values = log.last_values(decoded)
-        for key, values in self._keyed:
-            values.append(last_values.get(key))
 
     def _add_log(
         self, file: PublishedFile, placed: Placed, log: Log, times: tuple[Any, ...], stated_step_count: int | None
@@ -156,9 +151,11 @@ class RunTable:
             name: pl.Series(name, column, types.get(name, pl.Int64))
             for name, column in zip(_OF_THE_LOG, values, strict=True)
         }
+        settings = zip(*self._settings, strict=True) if self._settings else [()] * len(_SETTINGS)
+        stated = dict(zip(_SETTINGS, settings, strict=True))
         for names, read, expected, dtype in _READERS:
             for name in names:
-                columns[name] = pl.Series(name, self._read(name, read, expected), dtype)
+                columns[name] = pl.Series(name, self._read(name, stated[name], read, expected), dtype)
         columns["init_start_ms"] = self._earliest(marks["init_start"])
         runs = pl.DataFrame(columns).with_columns(
             precision=pl.coalesce("linear_precision", "linear_precision_short", "precision", "precision_mode")
@@ -171,8 +168,7 @@ class RunTable:
         earliest = np.minimum.reduceat(marks.time_ms, firsts) if len(firsts) else marks.time_ms
         return pl.Series([None], dtype=pl.Int64).new_from_index(0, len(self._logs)).scatter(logs, earliest)
 
-    def _read(self, column: str, read: Callable[[Any], Any], expected: str) -> list[Any]:
-        values = self._settings[column]
+    def _read(self, column: str, values: tuple[Any, ...], read: Callable[[Any], Any], expected: str) -> list[Any]:
         numbers = [None if value is None else read(value) for value in values]
         if numbers.count(None) == values.count(None):
             return numbers
