@@ -197,7 +197,7 @@ class LogReader:
             first_log,
             logs,
             {kind: rows.at(texts.places) for kind, rows in zip(self._kinds, parted.rows, strict=True)},
-            texts.at(~parted.is_known),
+            texts.at((~parted.is_known).nonzero()[0]),
         )
 
 

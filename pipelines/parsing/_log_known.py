@@ -86,7 +86,8 @@ class KnownEvents:
         places = (ends - starts >= SHORTEST).nonzero()[0]
         is_usual, digits = usual_heads(content, starts[places])
         if not is_usual.all():
-            places, digits = places[is_usual], digits.only(is_usual)
+            usual = is_usual.nonzero()[0]
+            places, digits = places[usual], digits.only(usual)
         tails = _Tails(places, starts[places] + TAIL_AT, ends[places], digits)
 
         letters = letters_about_keys(content, starts[places])
@@ -101,8 +102,8 @@ class KnownEvents:
         codes = self._codes[numbers]
         values = (codes == _VALUE).nonzero()[0]
         is_known = np.zeros(len(located.starts), np.bool_)
-        is_known[others.places[codes != _UNKNOWN]] = True
-        is_known[of_rows.places[known_rows]] = True
+        is_known[others.places] = codes != _UNKNOWN
+        is_known[of_rows.places] = known_rows
         return Parted(
             is_known,
             [self._values[number] for number in numbers[values].tolist()],

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pipelines.parsing._log_json import Event
 from pipelines.parsing._log_lines import Codes, Flags, Floats, Offsets
-from pipelines.parsing._log_slices import Slices
+from pipelines.parsing._log_slices import Slices, as_ones
 from pipelines.parsing._log_usual import ANY_TIME_MS, WITH_ANY_TIME, Digits, times_ms
 
 Row = tuple[Any, ...]
@@ -104,9 +104,9 @@ class Shapes:
         self._numbers: dict[bytes, int] = {}
         self._codes, self._keys = np.zeros(capacity, np.int8), np.zeros(capacity, np.int8)
         # Where in the tail numbers with several digits before the point begin: with a 0 there it is no JSON.
-        self._first_digits = np.zeros((_MOST_NUMBERS, capacity), np.int32)
+        self._first_digits = np.zeros((_MOST_NUMBERS, capacity), np.int64)
         # Where in the tail the number of each column begins, and its length, 0 where there is none.
-        self._begins, self._lengths = (np.zeros((self._most_columns, capacity), np.int32) for _ in range(2))
+        self._begins, self._lengths = (np.zeros((self._most_columns, capacity), np.int64) for _ in range(2))
         self._texts: dict[int, dict[str, str]] = {}
 
     def read(
@@ -121,7 +121,7 @@ class Shapes:
             digits: Of their times.
             slices: How to cut out what is looked at.
         """
-        distinct, of_texts = slices.with_ones(content, starts, ends).distinct()
+        distinct, of_texts = slices.with_digits_alike(content, starts, ends).distinct()
         shapes = self._look_up(distinct)
         codes = self._codes[shapes]
         is_known = (codes != _UNKNOWN)[of_texts] & ~self._have_leading_zeros(content, starts, shapes, of_texts)
@@ -140,12 +140,12 @@ class Shapes:
         return is_known, rows
 
     def _look_up(self, tails: list[bytes]) -> Offsets:
-        """Return the numbers of the shapes of tails with ones, which differ."""
+        """Return the numbers of the shapes of tails with digits alike, which differ."""
         if len(self._numbers) + len(tails) >= len(self._codes):
             self._forget(max(_MOST_SHAPES, len(tails) + 1))
         for tail in tails:
             if tail not in self._numbers:
-                self._numbers[tail] = self._learn(tail, len(self._numbers) + 1)
+                self._numbers[tail] = self._learn(as_ones(tail), len(self._numbers) + 1)
         return np.array([self._numbers[tail] for tail in tails], np.int64)
 
     def _have_leading_zeros(self, content: bytes, starts: Offsets, shapes: Offsets, of_texts: Offsets) -> Flags:

@@ -14,8 +14,12 @@ import numpy.typing as npt
 
 from pipelines.parsing._log_lines import Floats, Offsets
 
-_BLOCK_BYTES = 2**17
-_ZERO, _ONE = b"01"
+_BLOCK_BYTES = 2**18
+_ZERO, _NINE = b"09"
+_ALL_BYTES = bytes(range(256))
+_NINES = np.full(_BLOCK_BYTES, _NINE - _ZERO, np.uint8)
+"""One for each byte of a block: NumPy compares an array with another in a quarter of the time that a number takes."""
+_ONES_OF_DIGITS = bytes(b"1"[0] if byte <= _NINE - _ZERO else (byte + _ZERO) % 256 for byte in _ALL_BYTES)
 
 
 _decode_numbers = msgspec.json.Decoder(list[float]).decode
@@ -33,12 +37,12 @@ class PlainSlices:
         return cls([content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
 
     @classmethod
-    def with_ones(cls, content: bytes, starts: Offsets, ends: Offsets) -> PlainSlices:
-        """Cut them out of the content, with a 1 in place of every digit."""
+    def with_digits_alike(cls, content: bytes, starts: Offsets, ends: Offsets) -> PlainSlices:
+        """Cut them out of the content, in the letters that `as_ones` turns back, in which all digits are the same."""
         # To copy a whole content is faster than to look at each slice.
-        ones = np.frombuffer(bytearray(content), np.uint8)
-        _write_ones(ones)
-        return cls.of(ones.tobytes(), starts, ends)
+        alike = np.frombuffer(bytearray(content), np.uint8)
+        _make_digits_alike(alike)
+        return cls.of(alike.tobytes(), starts, ends)
 
     def distinct(self) -> tuple[list[bytes], Offsets]:
         """Return the distinct ones, and for each slice the number of the one it is equal to."""
@@ -70,18 +74,19 @@ class ArrowSlices:
         return cls(pa.compute.take(with_gaps, chosen, memory_pool=pa.system_memory_pool()))
 
     @classmethod
-    def with_ones(cls, content: bytes, starts: Offsets, ends: Offsets) -> ArrowSlices:
-        """Cut them out of the content, with a 1 in place of every digit."""
+    def with_digits_alike(cls, content: bytes, starts: Offsets, ends: Offsets) -> ArrowSlices:
+        """Cut them out of the content, in the letters that `as_ones` turns back, in which all digits are the same."""
         slices = cls.of(content, starts, ends)
         *_, characters = slices._array.buffers()
-        _write_ones(np.frombuffer(characters, np.uint8))
+        _make_digits_alike(np.frombuffer(characters, np.uint8))
         return slices
 
     def distinct(self) -> tuple[list[bytes], Offsets]:
         """Return the distinct ones, and for each slice the number of the one it is equal to."""
         pa = arrow()
         encoded = pa.compute.dictionary_encode(self._array, memory_pool=pa.system_memory_pool())
-        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+        # NumPy takes thrice the time to index with other integers than its own.
+        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
 
     def numbers(self) -> Floats:
         """Return the numbers that they write, as JSON does."""
@@ -102,11 +107,14 @@ def arrow() -> Any:
     return pyarrow
 
 
-def _write_ones(characters: npt.NDArray[np.uint8]) -> None:
-    """Write a 1 in place of every digit; blocks stay in the processor's cache."""
+def as_ones(alike: bytes) -> bytes:
+    """Return a slice of `with_digits_alike` as it stands in the content, but with a 1 in place of every digit."""
+    return alike.translate(_ONES_OF_DIGITS)
+
+
+def _make_digits_alike(characters: npt.NDArray[np.uint8]) -> None:
+    """Count bytes from the digit 0 on, and take all digits for a 9; blocks stay in the processor's cache."""
     for first in range(0, len(characters), _BLOCK_BYTES):
         block = characters[first : first + _BLOCK_BYTES]
-        above_one = block - np.uint8(_ONE)
-        # As numbers, since a product with flags would turn them into numbers piece by piece.
-        above_one *= (block - np.uint8(_ZERO) < np.uint8(10)).view(np.uint8)
-        block -= above_one
+        np.subtract(block, np.uint8(_ZERO), out=block)
+        np.maximum(block, _NINES[: len(block)], out=block)

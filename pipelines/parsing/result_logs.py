@@ -21,6 +21,7 @@ from pipelines.parsing.published import ParseFinding, PublishedFile, findings_fr
 from pipelines.schemas.core import Evals, Runs, Steps
 
 DEFAULT_BATCH_BYTES = 256_000_000
+_WITHOUT_LIMIT = 2**62
 _STATISTICS_A_BATCH = 70_000
 """Training statistics after which a batch ends too: their rows are what most memory goes to."""
 _BYTES_READ_TOGETHER = 5_000_000
@@ -53,7 +54,9 @@ def parse_result_logs(files: Iterable[PublishedFile], *, with_steps: bool = True
         with_steps: Whether training statistics are read. A score needs none: without them every line is validated
             all the same, `steps` is empty, and what `runs` takes from them is null.
     """
-    batches = list(parse_result_log_batches(files, with_steps=with_steps))
+    # It is the steps that would take much memory at once.
+    batch_bytes = DEFAULT_BATCH_BYTES if with_steps else _WITHOUT_LIMIT
+    batches = list(parse_result_log_batches(files, batch_bytes, with_steps=with_steps))
     return ParsedLogs(
         runs=pl.concat([batch.runs for batch in batches]),
         evals=pl.concat([batch.evals for batch in batches]),
