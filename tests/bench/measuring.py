@@ -74,7 +74,11 @@ def run(command: Sequence[str | Path], *, folder: Path | None = None, **environm
 def median_usage(command: Sequence[str | Path], runs: int = 5, **environment: str) -> Usage:
     """Return the medians of several runs of a command, after one that is not counted."""
     run(command, **environment)
-    usages = [run(command, **environment) for _ in range(runs)]
+    return medians([run(command, **environment) for _ in range(runs)])
+
+
+def medians(usages: Sequence[Usage]) -> Usage:
+    """Return the median of each figure."""
     return Usage(
         *(
             statistics.median(getattr(usage, name) for usage in usages)
