@@ -106,6 +106,9 @@ def noun_after(text: str, mentions: list[Mention], place: int, numeral: Numeral)
             return _named_count(counted, last_name, text)
         mention = next((m for m in mentions if m.start == position), None)
         if mention is not None:
+            # In `2,496 GB200 trained Llama 3.1` the second name is no longer what is counted.
+            if last_name is not None and text[last_name.end : mention.start].strip(" -"):
+                break
             last_name, position = mention, mention.end
             continue
         word = re.compile(r"\(?[A-Za-z][\w/+'.]*[\w)]|[A-Za-z]").match(text, position)

@@ -134,6 +134,7 @@ _DEFAULTS = {
     "frequency": "frequency",
     "bytes_per_token": "kv_bytes_per_token",
 }
+_PER_COST = re.compile(r"\s?(?:per[-\s]|/\s?)(?:(?P<watt>[kM]?W\b|(?:kilo|mega)?watts?\b)|(?:dollar|USD|\$))", re.I)
 _CLAUSE_END = re.compile(r"[;—]|,\s(?=(?:and|but|which|while|with|providing|forming|using)\b)|:\s|\.\s")
 _TRAINING = re.compile(
     r"MLPerf|train(?!s?\sof)|pretrain|fine-?tun|benchmark|converge|completed|finish|reached|record|clock(?:ing|ed)|\brun\b|\bround\b",
@@ -240,6 +241,8 @@ def _metric(text: str, quantity: Quantity, near: str, clause: str, label: str) -
     if quantity.metric:
         return quantity.metric, True
     dimension = quantity.unit.dimension
+    if dimension in ("compute", "data_rate", "tokens_rate", "memory") and (per := _PER_COST.match(text, quantity.end)):
+        return f"{_DEFAULTS.get(dimension, dimension)}_per_{'watt' if per['watt'] else 'dollar'}", True
     if dimension == "count":
         return _count_metric(text, quantity, near)
     if dimension == "time":

@@ -58,6 +58,7 @@ _MEASURES: tuple[tuple[str, str], ...] = (
     ("transfer_rate", r"GT/s|(?i:gigatransfers\sper\ssecond)"),
     ("bytes_per_token", r"(?i:(?:(?P<kilo>K)B|bytes?)(?:\s(?:per|/\s?)\s?token|/token))"),
     ("memory", rf"{_PREFIX}(?P<binary>i)?(?:B(?:ytes?)?|bytes?)(?![\w/])|(?i:bytes)\b"),
+    ("memory_bits", rf"{_PREFIX}(?:b|(?i:bits?))(?![\w/])"),
     ("energy", rf"{_PREFIX}(?:Wh\b|(?i:watt)[-\s]?(?i:hours?))|(?P<joule>[kMG])?J\b|(?i:joules)\b"),
     ("power", rf"{_PREFIX}?(?:W(?![\w/])|(?i:watts?)\b)"),
     ("frequency", r"(?P<prefix>[kMGT])[Hh]z\b"),
@@ -219,6 +220,8 @@ def _unit(name: str, found: re.Match[str]) -> Unit:
         return Unit(f"{letter}{suffix}" if letter else "FLOP/s", "compute", (_SI[letter] if letter else 1.0) / 1e12)
     if name == "memory":
         return Unit(f"{letter}{infix}B", "memory", scale / 1e9)
+    if name == "memory_bits":
+        return Unit(f"{letter}b", "memory", scale / 8e9)
     if name == "power":
         return Unit(f"{letter}W", "power", scale / 1e3)
     if name == "energy":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pipelines.parsing.claims import kind_of, members_of
+from pipelines.parsing.claims import kind_of, members_of, siblings_of
 from pipelines.reconciling._claim_forms import SCOPE_NAMES, candidate_of, is_told_form, told_scopes
 from pipelines.reconciling._claim_model import Alternative, Candidate, Claim
 from pipelines.reconciling._claim_references import ADDITIVE, Reference
@@ -36,9 +36,10 @@ def alternatives_of(
                 yield Alternative(candidate_of(claim, reference), _reading(claim, reference, told))
     if not any(several_of(claim, name, world) for name in names):
         yield from _products_around(claim, world, names, metrics)
-    yield from _unit_slips(claim, candidates)
+    yield from _unit_slips(claim, world, names, metrics, candidates)
     yield from _other_metrics(claim, world, names, metrics)
     yield from _named_siblings(claim, world, names, metrics)
+    yield from _other_precisions(claim, world, names, metrics)
 
 
 def _reading(claim: Claim, reference: Reference, told: frozenset[str]) -> str:
@@ -73,19 +74,30 @@ def _products_around(
                         yield Alternative(candidate_of(claim, reference), other)
 
 
-def _unit_slips(claim: Claim, candidates: list[Candidate]) -> Iterator[Alternative]:
-    """Give eight times and an eighth of a data rate, where bits and bytes can have been confused."""
-    if claim.dimension != "data_rate":
-        return
+def _unit_slips(
+    claim: Claim, world: World, names: tuple[str, ...], metrics: tuple[str, ...], candidates: list[Candidate]
+) -> Iterator[Alternative]:
+    """Give what a rate or size is where bits and bytes, or directions, can have been confused."""
     is_bits = "b" in claim.unit
+    if claim.dimension != "data_rate" and not (claim.dimension == "memory" and is_bits):
+        return
     for candidate in candidates:
-        if not candidate.is_firm:
-            continue
-        if claim.metric in ("scale_up_bandwidth", "bandwidth") and "both directions" in candidate.note:
+        is_open = claim.metric in ("scale_up_bandwidth", "bandwidth") and claim.dimension == "data_rate"
+        if is_open and candidate.is_firm and "both directions" in candidate.note:
             twice = replace(
                 candidate, low=candidate.low * 2, high=candidate.high * 2, expression=f"2 x ({candidate.expression})"
             )
             yield Alternative(twice, "both directions counted twice")
+    told = [
+        candidate_of(claim, reference)
+        for name in names
+        for metric in metrics
+        for reference in world.references.of(name, metric)
+        if is_told_form(claim, reference, name, world)
+    ]
+    for candidate in (*candidates, *told):
+        if not candidate.is_firm:
+            continue
         factor = 1 / 8 if is_bits else 8.0
         reading = "bytes told as bits" if is_bits else "bits told as bytes"
         yield Alternative(
@@ -99,6 +111,22 @@ def _unit_slips(claim: Claim, candidates: list[Candidate]) -> Iterator[Alternati
             ),
             reading,
         )
+
+
+_TENSOR_PRECISIONS = frozenset({"FP4", "FP8", "BF16", "FP16", "INT8", "TF32"})
+
+
+def _other_precisions(
+    claim: Claim, world: World, names: tuple[str, ...], metrics: tuple[str, ...]
+) -> Iterator[Alternative]:
+    """Give the rates of the same subject in other precisions: FP4 told as FP8."""
+    for name in names if claim.precision in _TENSOR_PRECISIONS else ():
+        for metric in metrics:
+            for reference in world.references.of(name, metric):
+                is_other = reference.precision in _TENSOR_PRECISIONS and reference.precision != claim.precision
+                as_told = replace(claim, precision=reference.precision)
+                if is_other and reference.confidence != "low" and is_told_form(as_told, reference, name, world):
+                    yield Alternative(candidate_of(claim, reference), f"its {reference.precision} rate")
 
 
 def _other_metrics(
@@ -128,6 +156,7 @@ def _named_siblings(
     """
     likely = [name for name in claim.mentions if kind_of(name) == claim.kind and name != claim.subject]
     likely += [name for name in claim.context if kind_of(name) == claim.kind and _are_alike(name, claim.subject or "")]
+    likely += [name for own in names for name in siblings_of(own) if _differs_by_a_letter(name, claim.subject or "")]
     for name in dict.fromkeys(likely):
         for other in members_of(name):
             if other in names:
@@ -136,6 +165,11 @@ def _named_siblings(
                 for reference in world.references.of(other, metric):
                     if reference.confidence == "high" and is_told_form(claim, reference, other, world):
                         yield Alternative(candidate_of(claim, reference), other)
+
+
+def _differs_by_a_letter(name: str, subject: str) -> bool:
+    """Say whether a name holds another whole, as `GB200` holds `B200`, so that one is written for the other."""
+    return bool(subject) and name != subject and (name.endswith(subject) or subject.endswith(name))
 
 
 def _are_alike(name: str, subject: str) -> bool:

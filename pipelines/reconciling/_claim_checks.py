@@ -99,7 +99,7 @@ def checks_for(claim: Claim) -> Iterator[str]:
         yield "fabric_limit"
     elif metric == "power" and _is_power_of_count(claim):
         yield "power_of_count"
-        if claim.kind == "platform":
+        if claim.kind == "platform" or claim.kind in PARTS:
             yield "fact"
     else:
         if speaks_of_a_run(claim):
@@ -128,6 +128,7 @@ def _is_power_of_count(claim: Claim) -> bool:
     return re.search(pattern, claim.sentence.replace("\u202f", ",")) is not None and claim.kind in (
         None,
         "level",
+        *PARTS,
         *PRODUCTS,
     )
 

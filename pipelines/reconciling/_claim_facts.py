@@ -75,6 +75,8 @@ def fact_check(claim: Claim, world: World, *, is_any: bool | None = None) -> Che
     alternatives = tuple(alternatives_of(claim, world, names, metrics, candidates))
     if not candidates and not alternatives:
         what = claim.metric.replace("_", " ")
+        if claim.metric.endswith("_per_watt"):
+            return Check(reason=f"No measured {what} is here, and rated power gives none.")
         return Check(
             reason=f"No published {what} of {claim.subject or 'what it is told of'} is here to hold it against."
         )
@@ -188,8 +190,9 @@ def _best_of_member(claim: Claim, world: World, name: str, metrics: Iterable[str
     pool = firm or found
     if not pool:
         return None
-    pool += [s for r in pool if (s := _sum_of_count(claim, r)) is not None]
-    pool += _span(pool) if "power" in metrics else []
+    sums = [s for r in pool if (s := _sum_of_count(claim, r)) is not None]
+    spans = [*_span(pool), *_span(sums)] if "power" in metrics else []
+    pool = [*pool, *sums, *spans]
     pool += [_in_binary_units(r) for r in pool if r.metric == "memory_capacity" and r.scope == "accelerator"]
     best = min(pool, key=lambda r: (gap(claim, r), r.confidence != "high", bool(r.note)))
     return candidate_of(claim, _with_its_sum(claim, best, world))

@@ -19,7 +19,7 @@ from pipelines.parsing.claims import kind_of, members_of
 from pipelines.reconciling._claim_model import Candidate, Check, Claim
 from pipelines.reconciling._claim_references import plain_name
 from pipelines.reconciling._claim_rules import fits
-from pipelines.reconciling._claim_world import PRODUCTS, World, members, parts_named
+from pipelines.reconciling._claim_world import PARTS, PRODUCTS, World, members, parts_named
 
 ACCELERATORS_PER_RACK = 32
 """Accelerators in a rack of four nodes of eight, where a text names no other."""
@@ -28,8 +28,21 @@ ACCELERATORS_PER_RACK = 32
 def power_of_count_check(claim: Claim, world: World) -> Check:
     """Hold a power told of a number of accelerators against that number's share of known products and parts."""
     count = claim.beside_value("accelerators") or 1.0
-    products = _power_products(claim, world)
-    candidates = []
+    parts = _parts_named(claim, world)
+    products = _power_products(claim, parts, world)
+    candidates = [
+        Candidate(
+            f"{count:,.0f} x {r.subject}",
+            r.low * count,
+            r.high * count,
+            f"{count:,.0f} x ({r.expression})",
+            r.evidence,
+            r.note,
+        )
+        for part in parts
+        for r in world.references.of(part, "power")
+        if r.scope == "accelerator" and r.confidence != "low"
+    ]
     for name in products:
         for reference in world.references.of(name, "power"):
             if reference.scope == "accelerator" and reference.confidence != "low" and "whole" not in reference.note:
@@ -42,12 +55,14 @@ def power_of_count_check(claim: Claim, world: World) -> Check:
                 )
     rated = [
         r
-        for name in products
+        for name in (*products, *parts)
         for r in world.references.of(name, "power")
-        if r.scope == "rating" and r.confidence != "low"
+        if r.scope == ("rating" if name in products else "accelerator") and r.confidence != "low"
     ]
     floor = min(rated, key=lambda r: r.low, default=None)
     lowest = None
+    if floor is not None and count > 2 and claim.high < 2 * floor.low:
+        return Check(reason="It is no more than the power of one or two of them.")
     if floor is not None:
         each, rating = claim.value / count * 1000, floor.low * 1000
         part = f"the lowest rated part of such systems, in the {floor.subject}"
@@ -60,7 +75,7 @@ def power_of_count_check(claim: Claim, world: World) -> Check:
             floor.evidence,
         )
     return Check(
-        f"power({count:,.0f} accelerators; {' | '.join(products[:5])})",
+        f"power({count:,.0f} accelerators; {' | '.join((products or parts)[:5])})",
         tuple(candidates),
         is_any=True,
         floor=lowest,
@@ -68,9 +83,20 @@ def power_of_count_check(claim: Claim, world: World) -> Check:
     )
 
 
-def _power_products(claim: Claim, world: World) -> tuple[str, ...]:
+def _parts_named(claim: Claim, world: World) -> tuple[str, ...]:
+    """Return the parts whose power is told, where the sentence names them and no product."""
+    if claim.kind in PRODUCTS:
+        return ()
+    return parts_named(
+        tuple(name for name in (claim.subject, *claim.mentions) if name and kind_of(name) in PARTS), world
+    )
+
+
+def _power_products(claim: Claim, parts: tuple[str, ...], world: World) -> tuple[str, ...]:
     if claim.kind in PRODUCTS and claim.subject != "supernode":
         return members(claim, world)
+    if parts:
+        return tuple(name for name, platform in world.references.platforms.items() if platform.accelerator in parts)
     named = [
         m
         for name in (*claim.mentions, *claim.context)

@@ -180,7 +180,7 @@ def _reference(row: Mapping[str, Any], low: float, high: float) -> Reference:
     subject = plain_name(row["subject"])
     variant, printed = row.get("variant") or "", row.get("printed") or ""
     if metric == "switch_chips" and variant == "trays":
-        metric = "switch_trays"
+        metric, variant = "switch_trays", ""
     source = row.get("source") or ""
     return Reference(
         subject=subject,

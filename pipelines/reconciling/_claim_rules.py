@@ -201,6 +201,25 @@ def _names_composition(claim: Claim) -> bool:
     return claim.scope is not None or re.search(rf"{_CONSISTS}~?{number}\b", claim.sentence) is not None
 
 
+_PREFIXES = ("", *"kMGTPE")
+_MINUTES = {"s": 1 / 60, "min": 1.0, "h": 60.0, "days": 1440.0}
+
+
+def _right_unit(claim: Claim, known: Candidate) -> str | None:
+    """Return the unit in which a figure would be right, a step of a thousand or of time away: kW where W is told."""
+    if claim.dimension == "time":
+        units = [(unit, minutes / claim.factor) for unit, minutes in _MINUTES.items() if unit != claim.unit]
+    elif claim.dimension in ("power", "memory", "compute", "data_rate", "energy"):
+        letter = claim.unit[:1] if claim.unit[:1] in _PREFIXES else ""
+        rest = claim.unit.removeprefix(letter)
+        places = {step: _PREFIXES.index(letter) + step for step in (-1, 1)}
+        units = [(f"{_PREFIXES[at]}{rest}", 1e3**step) for step, at in places.items() if 0 <= at < len(_PREFIXES)]
+    else:
+        return None
+    scaled = ((unit, replace(claim, low=claim.low * by, high=claim.high * by)) for unit, by in units)
+    return next((unit for unit, other in scaled if fits(replace(other, comparator="equal"), known)), None)
+
+
 def _mismatch(claim: Claim, check: Check, firm: list[Candidate]) -> Judgement:
     best = _nearest(claim, firm or list(check.candidates))
     error = abs(relative_error(claim, best))
@@ -216,6 +235,8 @@ def _mismatch(claim: Claim, check: Check, firm: list[Candidate]) -> Judgement:
     if (claim.kind == "level" or claim.subject == "supernode") and not claim.is_universal:
         reason = f"Such a size or rate of a {claim.subject} is not published here, and it is within what there is."
         return _judgement(claim, check, "not_checkable", reason, None)
+    if (unit := _right_unit(claim, best)) is not None:
+        text += f" It would be right in {unit}."
     if check.lookalikes:
         text += f" It is that of {' and '.join(candidate.label for candidate in check.lookalikes)}."
     if check.doubtful:

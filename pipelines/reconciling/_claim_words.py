@@ -33,10 +33,6 @@ _METRICS = {
 }
 
 
-_SAID_BY_UNIT = {"accelerators", "racks", "nodes"}
-"""Metrics whose value says what it counts."""
-
-
 def counted_in(claim: Claim, world: World) -> str:
     """Return what a claim's figure is shown in: its unit, for accelerators the noun of the part that they are.
 
@@ -56,7 +52,11 @@ def counted_in(claim: Claim, world: World) -> str:
 def reword(claim: Claim, judgement: Judgement) -> str | None:
     """Return the sentence that the facts bear out, None where the claim needs none or nothing is known."""
     best = judgement.best
-    metric = "" if claim.metric in _SAID_BY_UNIT else f"{_METRICS.get(claim.metric, claim.metric.replace('_', ' '))} "
+    metric = (
+        ""
+        if claim.dimension == "count" and claim.unit
+        else f"{_METRICS.get(claim.metric, claim.metric.replace('_', ' '))} "
+    )
     if judgement.verdict == "supported":
         return f"{best.label}: {metric}{told(claim, best)}, {best.note}." if best is not None and best.note else None
     if judgement.verdict in ("misplaced", "contradicted", "implausible", CHECK_THIS) and best is not None:

@@ -41,6 +41,10 @@ def one(text: str, media: Media = "text") -> dict[str, Any]:
         ("The site holds 100k GPUs.", "100000", "GPUs", "accelerators"),
         ("A run took 2,496 Blackwell GPUs.", "2496", "GPUs", "accelerators"),
         ("It uses 8x H100.", "8", "GPUs", "accelerators"),
+        ("16 H100 outperform MI300X.", "16", "GPUs", "accelerators"),
+        ("The B200 carries 192 Gb of HBM3e.", "192", "Gb", "memory_capacity"),
+        ("An H100 does 4 TFLOPS per watt.", "4", "TFLOPS", "peak_compute_per_watt"),
+        ("An H100 does 66 GFLOPS/$.", "66", "GFLOPS", "peak_compute_per_dollar"),
         ("There are 39x NVIDIA GB200 NVL72.", "39", "racks", "racks"),
         ("They bought 8,192 GB300 NVL72 systems.", "8192", "racks", "racks"),
         ("The link is ten times slower than inside the rack.", "10", "x", "bandwidth_ratio"),
@@ -125,6 +129,12 @@ def test_labels_glued_to_figures_are_set_apart_and_quoted_as_written() -> None:
     assert [(row["value"], row["unit"]) for row in rows] == [("8", "racks"), ("576", "GPUs"), ("1", "PB/s")]
     assert "576GPUs" in rows[1]["quote"]
     assert all(row["quote"] in text for row in rows)
+
+
+@pytest.mark.parametrize("verb", ["trained", "beat", "then ran", "need not more than an hour for"])
+def test_a_name_behind_the_verb_is_not_what_is_counted(verb: str) -> None:
+    rows = read(f"2,496 GB200 {verb} Llama 3.1 405B.")
+    assert [(row["value"], row["unit"]) for row in rows if row["metric"] == "accelerators"] == [("2496", "GPUs")]
 
 
 def test_a_product_is_a_count_and_a_rate() -> None:

@@ -196,6 +196,18 @@ def test_where_a_misplaced_figure_belongs_is_named_once() -> None:
         ("100,000 GPUs in NVL72 racks need 30 MW.", "implausible"),
         ("A GB200 NVL72 rack holds 20,736 TB of HBM.", "contradicted"),
         ("Unlike the H100, the B200 has 80 GB of memory.", "misplaced"),
+        ("An H100 delivers 3.35 Tb/s of memory bandwidth.", "misplaced"),
+        ("The B200 carries 192 Gb of HBM3e.", "misplaced"),
+        ("The H100 delivers 989 TFLOPS of dense FP8.", "misplaced"),
+        ("An H100 gives 4 TFLOPS per watt.", "not_checkable"),
+        ("A B300 does 14 PFLOPS per kilowatt.", "not_checkable"),
+        ("The GB200 NVL72 has 9 NVLink switch trays.", "supported"),
+        ("The GB200 NVL72 has 18 NVLink switch trays.", "contradicted"),
+        ("1,024 H100 GPUs draw 717 kW.", "supported"),
+        ("1,024 H100 at 700 W each draw 717 kW.", "supported"),
+        ("1,024 H100 GPUs draw 1.4 MW.", "check_this"),
+        ("2,496 GB200 trained Llama 3.1 405B in 27.33 minutes.", "supported"),
+        ("2,496 GB200 trained Llama 3.1 405B in 17.33 minutes.", "contradicted"),
     ],
 )
 def test_single_sentences(text: str, verdict: str, inputs: Inputs) -> None:
@@ -218,6 +230,42 @@ def test_a_power_may_be_of_some_of_the_accelerators_of_a_platform(text: str, ver
     """72 of them draw 120 to 132 kW together, so 32 draw 53 to 59."""
     powers = check_document(text, "text", inputs).filter(metric="power")
     assert powers["verdict"][-1] == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("A GB200 NVL72 rack draws 120 W.", "kW"),
+        ("Each H100 SXM draws 700 kW.", "W"),
+        ("A DGX H100 draws 10.2 W.", "kW"),
+        ("An H100 delivers 1,979 PFLOPS of dense FP8.", "TFLOPS"),
+    ],
+)
+def test_a_figure_that_is_a_thousand_times_off_is_told_the_unit_in_which_it_is_right(
+    text: str, unit: str, inputs: Inputs
+) -> None:
+    (row,) = check_document(text, "text", inputs).to_dicts()
+    assert row["verdict"] in ("contradicted", "implausible")
+    assert f"It would be right in {unit}." in row["explanation"]
+
+
+def test_a_time_that_is_right_in_another_unit_is_told_it(inputs: Inputs) -> None:
+    row = check_document("8,192 H100 trained Llama 3.1 405B in 20.8 hours.", "text", inputs).to_dicts()[-1]
+    assert (row["metric"], row["verdict"]) == ("time_to_train", "contradicted")
+    assert "It would be right in min." in row["explanation"]
+
+
+def test_a_power_of_one_is_not_held_against_that_of_all(inputs: Inputs) -> None:
+    each, together = (
+        check_document("1,024 H100 at 700 W draw 717 kW.", "text", inputs).filter(metric="power").to_dicts()
+    )
+    assert (each["computed_high"], together["computed_high"]) == pytest.approx((700.0, 716.8))
+
+
+def test_sources_of_a_power_span_that_of_one_and_that_of_all_apart(inputs: Inputs) -> None:
+    """Between the 700 W of one H100 and the 717 kW of 1,024 lies no figure that any source tells."""
+    powers = check_document("1,024 H100 at 9 kW draw 717 kW.", "text", inputs).filter(metric="power")
+    assert powers["verdict"][0] != "supported"
 
 
 def test_a_count_is_never_joined_on_the_number_alone(inputs: Inputs) -> None:
