@@ -13,9 +13,12 @@ def main() -> NoReturn:
 
 
 def _command() -> None:
-    from pipelines.cli import app  # noqa: PLC0415 - Ctrl-C meanwhile shows no traceback
+    from pipelines._cli.messages import printing  # noqa: PLC0415 - Ctrl-C meanwhile shows no traceback
+    from pipelines.cli import app  # noqa: PLC0415 - likewise
 
-    app(prog_name="rackrecon")
+    # What commands print they guard themselves; help is printed before one begins.
+    with printing():
+        app(prog_name="rackrecon")
 
 
 if __name__ == "__main__":

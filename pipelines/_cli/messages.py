@@ -90,11 +90,10 @@ def progress() -> Iterator[Progress]:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Turn an expected error into one line and an exit code; anything else keeps its traceback."""
+def printing() -> Iterator[None]:
+    """End the command in peace where nobody reads what it prints, with one line where there is no room for it."""
     try:
-        with interruptible():
-            yield
+        yield
     except BrokenPipeError:
         _forget_stdout()
         raise SystemExit(int(Exit.fine)) from None
@@ -104,6 +103,14 @@ def guarded() -> Iterator[None]:
             raise
         _forget_stdout()
         stop(f"the output cannot be written: {os.strerror(error.errno)}", Exit.usage)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn an expected error into one line and an exit code; anything else keeps its traceback."""
+    try:
+        with printing(), interruptible():
+            yield
     except KeyboardInterrupt:
         say("rackrecon: interrupted")
         raise SystemExit(_INTERRUPTED) from None
@@ -124,6 +131,9 @@ def writing_into(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        above = next((path for path in folder.absolute().parents if path.exists() and not path.is_dir()), None)
+        if above is not None:
+            raise UsageError(f"{folder}: cannot be written: {above} is no folder") from error
         why = os.strerror(error.errno) if error.errno else str(error)
         raise UsageError(f"{folder}: cannot be written: {why}") from error
 

@@ -17,7 +17,7 @@ import typer
 from typer.main import get_command
 
 from pipelines import __version__
-from pipelines._cli.messages import Exit, UsageError, guarded
+from pipelines._cli.messages import Exit, UsageError, guarded, writing_into
 from pipelines.cli import app
 from tests.command import COMMAND
 from tests.command import rackrecon as run_command
@@ -90,19 +90,34 @@ def test_a_reader_that_closes_the_pipe_ends_the_command_quietly() -> None:
     assert ended.value.code == Exit.usage
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
-def test_rows_that_nobody_reads_or_that_find_no_room(form: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "code_where_nobody_reads"),
+    [
+        *((f"lint --rules --format {form}", Exit.fine) for form in ("table", "csv", "parquet")),
+        # Help is printed by Typer, to which a reader that is gone is a failure.
+        *((command, 1) for command in ("--help", "plan --help", "--version")),
+    ],
+)
+def test_output_that_nobody_reads_or_that_finds_no_room(command: str, code_where_nobody_reads: int) -> None:
     reading, gone = os.pipe()
     os.close(reading)
     full = os.open("/dev/full", os.O_WRONLY)
     ends = []
     for output in (gone, full):
-        with subprocess.Popen([*COMMAND, "lint", "--rules", "--format", form], stdout=output, stderr=-1) as process:
+        with subprocess.Popen([*COMMAND, *command.split()], stdout=output, stderr=-1) as process:
             _, complaint = process.communicate(timeout=60)
         ends.append((process.returncode, complaint.decode()))
         os.close(output)
     no_room = "rackrecon: the output cannot be written: No space left on device\n"
-    assert ends == [(Exit.fine, ""), (Exit.usage, no_room)]
+    assert ends == [(code_where_nobody_reads, ""), (Exit.usage, no_room)]
+
+
+def test_a_folder_below_a_file_is_refused_with_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    folder = file / "below" / "it"
+    with pytest.raises(UsageError, match=f"^{folder}: cannot be written: {file} is no folder$"), writing_into(folder):
+        folder.mkdir(parents=True)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
