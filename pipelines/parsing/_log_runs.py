@@ -25,6 +25,7 @@ from pipelines.schemas.core import Runs
 IDENTITY = ("round", "source_path", "source_sha256", "result_id", "run_id")
 
 _LINES_QUOTED = 20
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _OF_THE_LOG = (
     *IDENTITY,
     "submitter_folder",
@@ -92,6 +93,7 @@ class RunTable:
         self.findings: list[ParseFinding] = []
         self._logs: list[tuple[Any, ...]] = []
         self._settings: list[tuple[Any, ...]] = []
+        self._are_utf_16: list[bool] = []
 
     def add(self, files: Sequence[tuple[PublishedFile, Placed]], reading: Reading, events: EventsByKey) -> None:
         """Gather logs: what was known of their events, and the decoded ones."""
@@ -116,6 +118,7 @@ class RunTable:
     ) -> None:
         result = result_id(file.round, placed)
         broken = log.broken
+        self._are_utf_16.append(file.content.startswith(_UTF_16_MARKS))
         self._logs.append(
             (
                 file.round,
@@ -187,8 +190,10 @@ class RunTable:
     def _report_runs(self, runs: pl.DataFrame) -> None:
         starts, stops = pl.col("run_start_count"), pl.col("run_stop_count")
         logged = pl.col("submission_benchmark")
+        utf_16 = pl.lit(pl.Series(self._are_utf_16, dtype=pl.Boolean))
+        none = pl.when(utf_16).then(pl.lit("none: the file begins as UTF-16 does")).otherwise(pl.lit("none"))
         checks = (
-            ("log.no_events", pl.col("event_count") == 0, "The file has no log event.", "events", pl.lit("none")),
+            ("log.no_events", pl.col("event_count") == 0, "The file has no log event.", "events in UTF-8", none),
             ("log.run_start", starts != 1, "A run has one start.", "one run_start", starts),
             ("log.run_stop", stops != 1, "A run has one stop; this one may have been cut off.", "one run_stop", stops),
             (

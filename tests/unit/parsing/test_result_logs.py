@@ -317,6 +317,16 @@ def test_what_a_run_lacks_is_reported() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "found"),
+    [("utf-16", "none: the file begins as UTF-16 does"), ("utf-16-be", "none"), ("utf-8", None)],
+)
+def test_a_log_in_utf_16_has_no_events_and_is_told_why(encoding: str, found: str | None) -> None:
+    parsed = parse(log_file(line("run_start").encode(encoding)))
+    told = parsed.findings.filter(kind="log.no_events")["found"].to_list()
+    assert told == ([] if found is None else [found])
+
+
 # Repeated events
 
 
