@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -78,6 +80,60 @@ def test_recomputation_is_that_of_narayanan(is_recomputed: bool, factor: int, he
     expected = factor * s * layers * h**2 * (1 + s / (6 * h) + vocabulary / (head * layers * h))
     work = model.select(flops.flops_per_token("full", is_recomputed=is_recomputed) * s).item()
     assert work == pytest.approx(expected, rel=1e-12)
+
+
+TINY = Workload(
+    benchmark="tiny",
+    model="tiny",
+    layers=2,
+    hidden=8,
+    heads=2,
+    kv_heads=1,
+    head_dim=4,
+    ffn=16,
+    ffn_matrices=3,
+    vocabulary=10,
+    sequence_length=6,
+    vector_parameters=7,
+)
+LATENT = {"query_rank": 5, "kv_rank": 3, "rope_dim": 2, "value_head_dim": 3}
+MIXTURE = {"moe_layers": 1, "experts": 4, "experts_per_token": 2, "shared_experts": 1, "expert_ffn": 5}
+
+
+@pytest.mark.parametrize(
+    ("changes", "attention", "matmul", "total", "active", "trained"),
+    [
+        # queries 8x8, keys and values 8x4 each, outputs 8x8: 192; block 3x8x16 = 384; either embedding 8x10 = 80
+        ({}, 192, 2 * 576 + 80, 2 * 576 + 160 + 7, 1319, 1319),
+        ({"tied_embeddings": True}, 192, 1232, 2 * 576 + 80 + 7, 1239, 1239),
+        # values 8x3, outputs 6x8: 8 + 16 fewer
+        ({"value_head_dim": 3}, 168, 1184, 1271, 1271, 1271),
+        # queries 8x5 + 5x8, keys and values 8x3 + 3x2x(2 + 3) and 8x2 for positions, outputs 6x8
+        (LATENT, 198, 2 * 582 + 80, 2 * 582 + 160 + 7, 1331, 1331),
+        # an expert is 3x8x5 = 120; in place of one block one that is shared, a router 8x4, two of four experts
+        (MIXTURE, 192, 384 + 384 + 120 + 32 + 240 + 80, 920 + 480 + 160 + 7, 1567 - 240, 1567),
+        # a further layer: attention, a shared expert, a router, a projection 16x8, the output matrix again
+        (MIXTURE | {"prediction_layers": 1}, 192, 1392 + 480 + 160, 1392 + 960 + 160 + 7, 2519 - 480, 2519),
+        # rank 3 beside queries 8 + 8, keys and values 8 + 4 each, outputs 8 + 8, in two layers
+        ({"adapter_rank": 3}, 192, 1232, 1319, 1319, 2 * 3 * 56),
+        ({"adapter_rank": 3, "value_head_dim": 3}, 168, 1184, 1271, 1271, 2 * 3 * (16 + 12 + 11 + 14)),
+    ],
+)
+def test_parameters_of_a_model_small_enough_to_count(
+    changes: dict[str, Any], attention: int, matmul: int, total: int, active: int, trained: int
+) -> None:
+    counted = workloads.frame([replace(TINY, **changes)]).select(
+        flops.attention_parameters().alias("attention"),
+        flops.matmul_parameters().alias("matmul"),
+        flops.total_parameters().alias("total"),
+        flops.active_parameters().alias("active"),
+        flops.trained_parameters().alias("trained"),
+    )
+    assert counted.row(0) == (attention, matmul, total, active, trained)
+
+
+def test_a_dense_layer_is_attention_and_its_block() -> None:
+    assert workloads.frame([TINY]).select(flops.layer_parameters()).item() == 192 + 384
 
 
 def test_a_window_bounds_what_a_token_attends_to() -> None:

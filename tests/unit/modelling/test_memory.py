@@ -67,6 +67,14 @@ def test_a_short_step_holds_fewer_micro_batches() -> None:
     assert _run(global_batch_size=39 * 4).select(memory.micro_batches_in_flight()).item() == 4
 
 
+def test_a_larger_micro_batch_holds_as_many_more_tokens() -> None:
+    alone, three = (
+        _run(micro_batch=size, global_batch_size=1248 * size).select(memory.activation_bytes(Storage())).item()
+        for size in (1, 3)
+    )
+    assert three == pytest.approx(3 * alone)
+
+
 def test_frozen_weights_need_no_gradients() -> None:
     run = _run("llama2_70b_lora", context_parallel=1, pipeline_parallel=1, virtual_pipeline=1, data_parallel=8)
     trained = run.with_columns(adapter_rank=0)
@@ -109,8 +117,12 @@ def test_cache_of_a_token(workload: str, bytes_per_value: float, expected: float
 
 
 def test_serving_needs_weights_and_cache() -> None:
-    need = _run().select(memory.serving_bytes(1, 1, pl.lit(128 * 16_384)) / 1e9).item()
+    tokens = pl.lit(128 * 16_384)
+    need, of_two_bytes = (
+        _run().select(memory.serving_bytes(1, 1, tokens) / 1e9, in_two=memory.serving_bytes(2, 1, tokens) / 1e9).row(0)
+    )
     assert need == pytest.approx(946.165879 + 0.853389, abs=1e-5), "405 G parameters are 405.853 G"
+    assert of_two_bytes - need == pytest.approx(405.853389, abs=1e-5)
 
 
 @given(st.integers(1, 64), st.integers(1, 8), st.integers(1, 8))

@@ -143,6 +143,7 @@ def test_experts_are_reduced_over_their_own_group() -> None:
     run = _mixture(1)
     assert run.select(traffic.expert_data_group()).item() == 4
     experts = run.select(traffic.expert_shard_parameters()).item()
+    assert experts == 59 * 256 * 3 * 7168 * 2048 / (32 * 4)
     dense = run.select(traffic.shard_parameters()).item()
     sent = run.select(traffic.data_scale_out_bytes(2)).item()
     assert sent == pytest.approx(2 * (experts * 3 / 4 + dense * 63 / 64))
@@ -182,6 +183,20 @@ def _traffic(topology: dict[str, int], domain: int, algorithm: traffic.Algorithm
     model = workloads.frame().filter(benchmark="deepseekv3_671b")
     row = pl.DataFrame([topology | {"domain_accelerators": domain}]).join(model, how="cross")
     return traffic.traffic(row, algorithm=algorithm).row(0, named=True)
+
+
+@given(topologies(), st.integers(1, 2048))
+def test_all_that_is_sent_goes_inside_a_domain_or_between_domains(topology: dict[str, int], domain: int) -> None:
+    row = _traffic(topology, domain)
+    activations = sum(row[f"{name}_bytes"] for name in traffic.DIMENSIONS)
+    data = row["gradient_scale_out_bytes"] + row["gather_scale_out_bytes"] + row["data_scale_up_bytes"]
+    assert row["scale_up_bytes"] + row["scale_out_bytes"] == pytest.approx(activations + data)
+
+
+@pytest.mark.parametrize(("stages", "times"), [(1, 0), (2, 1), (4, 1)])
+def test_one_stage_alone_sends_nothing_on(stages: int, times: int, make_runs: Callable[..., pl.DataFrame]) -> None:
+    run = make_runs(pipeline_parallel=stages, virtual_pipeline=1, global_batch_size=39)
+    assert run.select(traffic.pipeline_bytes(WIDTHS)).item() == times * 2 * 134_217_728 / 4
 
 
 @given(topologies())
