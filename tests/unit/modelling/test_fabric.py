@@ -97,7 +97,7 @@ def test_rails_of_nvl72() -> None:
         far=switch_hops(crosses_rail_group=True),
     )
     assert row.row(0) == (72, 4, 1, 3)
-    assert 128 // 4 * 4 == 128
+    assert pl.DataFrame({"down_ports": [72]}).select(racks_per_leaf(16)).item() == 4, "racks are whole"
 
 
 def test_hops_with_a_core() -> None:
@@ -106,12 +106,38 @@ def test_hops_with_a_core() -> None:
 
 
 def test_oversubscription_takes_ports_from_the_spines() -> None:
-    frame = pl.DataFrame({"radix": [64, 64, 144], "o": [1.0, 3.0, 2.0]}).select(down=down_ports(pl.col("o")))
-    assert frame["down"].to_list() == [32, 48, 96]
+    frame = pl.DataFrame({"radix": [64, 64, 144, 64], "o": [1.0, 3.0, 2.0, 2.0]}).select(down=down_ports(pl.col("o")))
+    assert frame["down"].to_list() == [32, 48, 96, 42], "two thirds of 64 ports are 42 whole ones"
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "rails", "tiers", "leaf", "spine", "core", "largest"),
+    [
+        (32, 1, 1, 1, 0, 0, 64),
+        (33, 1, 2, 2, 1, 0, 2_048),
+        (65, 1, 2, 3, 2, 0, 2_048),
+        (16, 4, 2, 4, 2, 0, 2_048),
+        (2_048, 1, 2, 64, 32, 0, 2_048),
+        (2_049, 1, 3, 65, 65, 33, 65_536),
+        (65_536, 1, 3, 2_048, 2_048, 1_024, 65_536),
+    ],
+)
+def test_the_fewest_tiers_that_hold_the_endpoints(
+    endpoints: int, rails: int, tiers: int, leaf: int, spine: int, core: int, largest: int
+) -> None:
+    row = sized(endpoints=endpoints, radix=64, rails=rails)
+    assert (row["tiers"], row["largest_endpoints"], row["fits"]) == (tiers, largest, True)
+    assert (row["leaf_switches"], row["spine_switches"], row["core_switches"]) == (leaf, spine, core)
+    assert row["leaf_spine_links"] == (0 if tiers == 1 else leaf * 32)
+
+
+def test_without_more_being_said_there_is_one_plane_of_one_rail_that_is_not_oversubscribed() -> None:
+    said = sized(endpoints=65, radix=64, planes=1, rails=1, oversubscription=1.0)
+    assert sized(endpoints=65, radix=64) == said
 
 
 def test_more_than_three_tiers_hold_is_null() -> None:
-    row = sized(endpoints=70_000, radix=64)
+    row = sized(endpoints=65_537, radix=64)
     assert (row["fits"], row["leaf_switches"]) == (False, None)
 
 
