@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.modelling import bandwidth, workloads
 from pipelines.modelling.bandwidth import CENTRAL, FAVOURABLE, UNFAVOURABLE, Assumptions
+
+a_need_takes_long = settings(max_examples=25)
+"""Of expressions over one row planning them costs most, and a need is the largest of all."""
 
 
 @st.composite
@@ -59,6 +62,7 @@ def test_exposure_never_grows_with_bandwidth(
     assert _exposed(frame, given_, fast) <= _exposed(frame, given_, slow)
 
 
+@a_need_takes_long
 @given(runs(), assumptions())
 def test_need_is_the_least_bandwidth_within_the_budget(frame: pl.DataFrame, given_: Assumptions) -> None:
     need = frame.select(bandwidth.needed_gigabytes_per_second(given_)).item()
@@ -72,6 +76,7 @@ def test_need_is_the_least_bandwidth_within_the_budget(frame: pl.DataFrame, give
     assert _exposed(frame, given_, need * 0.99) > budget
 
 
+@a_need_takes_long
 @given(runs())
 def test_the_range_holds_the_central_need(frame: pl.DataFrame) -> None:
     low, mid, high = (
@@ -116,6 +121,7 @@ def test_the_need_follows_the_topology(make_runs: Callable[..., pl.DataFrame]) -
     assert needs[1] < 0.6 * needs[0]
 
 
+@a_need_takes_long
 @given(runs(), st.floats(1, 8))
 def test_oversubscription_asks_for_as_much_more(frame: pl.DataFrame, ratio: float) -> None:
     free = frame.with_columns(nic_available_gigabytes_per_second=pl.lit(None, dtype=pl.Float64))
