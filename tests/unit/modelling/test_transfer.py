@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pytest
@@ -27,6 +29,18 @@ def test_parts_of_one_efficiency_predict_each_other() -> None:
     others = transfer.leave_each_part_out(frame.lazy()).collect()
     assert others["efficiency"].to_list() == pytest.approx([0.4] * 3)
     assert others["run_count"].to_list() == [8] * 3
+
+
+def test_a_step_is_its_work_over_the_efficiency_and_what_is_fixed() -> None:
+    known = pl.DataFrame({"peak_seconds": [2.0], "efficiency": [0.4], "fixed_seconds": [0.5]})
+    assert known.select(transfer.transferred_step_seconds()).item() == 5.5
+
+
+def test_the_headline_step_at_peak(make_runs: Callable[..., pl.DataFrame]) -> None:
+    """32 micro-batches and 7 / 8 of a bubble, each 2.06762e16 FLOPs on 64 accelerators of 5 PFLOPS."""
+    run = make_runs(replica_accelerator_count=64, peak_tflops=5_000.0)
+    one = 2.06762e16 / (64 * 5e15)
+    assert run.select(transfer.peak_seconds()).item() == pytest.approx(one * (32 + 7 / 8), rel=1e-5)
 
 
 def test_a_part_left_out_is_not_known() -> None:

@@ -62,6 +62,17 @@ def test_a_resubmitted_log_with_another_factor_says_why_the_scores_differ(
     assert (one["expected"], one["found"]) == ("1.0 minutes there", "1.1 minutes here")
 
 
+def test_a_resubmitted_log_with_the_same_score_is_told_no_factors(
+    score: Score, runs_of: MakeRuns, a_system: MakeRun
+) -> None:
+    minutes = [3.0] * 10
+    old = runs_of(minutes, round_name="training-v4.0")
+    new = [{**row, "source_sha256": first["source_sha256"]} for row, first in zip(runs_of(minutes), old, strict=True)]
+    (one,) = said(score([*old, *new], [a_system(), a_system(round="training-v4.0")])[1], "run.same_log")
+    assert one["explanation"].endswith("the same runs, not new ones.")
+    assert (one["expected"], one["found"]) == ("3.0 minutes there", "3.0 minutes here")
+
+
 def test_the_same_bytes_twice_in_one_result_are_a_warning(score: Score, runs_of: MakeRuns) -> None:
     runs = runs_of(TEN)
     runs[3]["source_sha256"] = runs[2]["source_sha256"]

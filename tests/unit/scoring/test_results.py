@@ -190,7 +190,7 @@ def test_a_pruned_file_is_no_run_of_the_result(score: Score, a_run: MakeRun, run
 
 
 def test_batch_and_steps_are_those_of_the_runs(score: Score, a_run: MakeRun) -> None:
-    runs = [a_run(number, step_median_seconds=float(number)) for number in range(3)]
+    runs = [a_run(number, step_median_seconds=seconds) for number, seconds in enumerate((0.0, 1.0, 8.0))]
     row = only(score(runs)[0])
     assert (row["global_batch_size"], row["step_median_seconds"]) == (8, 1.0)
     runs[1]["global_batch_size"] = 16
