@@ -27,7 +27,13 @@ from pipelines.reconciling._claim_ratios import (
     quotient_check,
     spec_ratio_check,
 )
-from pipelines.reconciling._claim_results import ratio_check, result_check, scaling_check, speaks_of_a_run
+from pipelines.reconciling._claim_results import (
+    ratio_check,
+    result_check,
+    scaling_check,
+    speaks_of_a_run,
+    told_pair_check,
+)
 from pipelines.reconciling._claim_rules import CHECK_THIS, judge
 from pipelines.reconciling._claim_world import PARTS, PRODUCTS, World
 
@@ -35,6 +41,7 @@ CHECKS: dict[str, Callable[[Claim, World], Check]] = {
     "fact": fact_check,
     "result": result_check,
     "score_ratio": ratio_check,
+    "told_pair": told_pair_check,
     "scaling": scaling_check,
     "cliff": cliff_check,
     "level_power": level_power_check,
@@ -83,8 +90,8 @@ def checks_for(claim: Claim) -> Iterator[str]:
         "rack_ratio": ("document_ratio",),
         "utilisation": ("utilisation",),
         "scaling_efficiency": ("scaling",),
-        "speed_up": ("fact", "score_ratio", "spec_ratio"),
-        "gain": ("fact", "score_ratio", "spec_ratio"),
+        "speed_up": ("fact", "told_pair", "score_ratio", "spec_ratio"),
+        "gain": ("fact", "told_pair", "score_ratio", "spec_ratio"),
         "time_to_train": ("result",),
     }.get(metric)
     if by_metric is not None:

@@ -45,6 +45,8 @@ _RUN_WORDS = re.compile(
 
 Row = Mapping[str, Any]
 
+_PAIR = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -310,6 +312,49 @@ def ratio_check(claim: Claim, world: World) -> Check:
         is_any=True,
         reason=reason,
     )
+
+
+def told_pair_check(claim: Claim, world: World) -> Check:
+    """Hold a speed-up against the two times that its sentence tells, or the two runs whose accelerators it counts."""
+    beside = [other for other in world.document if other.sentence == claim.sentence]
+    times = sorted({other.value for other in beside if other.metric == "time_to_train"})
+    counts = {other.value for other in beside if other.metric == "accelerators"}
+    if len(times) == _PAIR and times[0] > 0:
+        pairs = [_ratio_of_times(claim, *times)]
+    elif len(counts) == _PAIR:
+        pairs = list(_ratios_of_counts(claim, counts, world))
+    else:
+        return Check()
+    candidates = tuple(replace(candidate, is_firm=False) for candidate in pairs)
+    fitting = tuple(candidate for candidate in candidates if fits(claim, candidate))
+    return Check(
+        "ratio of two that the sentence tells",
+        fitting or (candidates if len(candidates) == 1 else ()),
+        is_any=True,
+        reason="No two results here that it can speak of are in this ratio.",
+    )
+
+
+def _ratio_of_times(claim: Claim, fast: float, slow: float) -> Candidate:
+    value = (slow / fast - 1) * 100 if claim.dimension == "percent" else slow / fast
+    expression = f"{slow:,.4g} min / {fast:,.4g} min = {slow / fast:.4f}"
+    return Candidate("its own two times", value, value, expression, "arithmetic on the sentence's own figures")
+
+
+def _ratios_of_counts(claim: Claim, counts: set[float], world: World) -> Iterator[Candidate]:
+    """Give the ratios of results of one benchmark, the faster over the slower, one of each count."""
+    asked = replace(query_of(claim, world), count=None, minutes=None)
+    rows = [row for row in world.results if asked.finds(row) and row["accelerator_count"] in counts]
+    for new, old in product(rows, rows):
+        is_pair = new["benchmark"] == old["benchmark"] and new["accelerator_count"] != old["accelerator_count"]
+        if is_pair and new["score_minutes"] < old["score_minutes"] and _is_told_faster(claim, new, old):
+            yield _ratio(claim, new, old)
+
+
+def _is_told_faster(claim: Claim, new: Row, old: Row) -> bool:
+    """Say whether `A is faster than B` names the count of the first run before, that of the second behind `than`."""
+    faster, than, slower = claim.sentence.replace(",", "").partition(" than ")
+    return not than or (str(new["accelerator_count"]) in faster and str(old["accelerator_count"]) in slower)
 
 
 def _comparable(new: Row, old: Row, is_named: bool) -> bool:

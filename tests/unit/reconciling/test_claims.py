@@ -322,6 +322,32 @@ def test_a_speed_up_across_rounds_says_that_it_is_not_like_for_like(inputs: Inpu
     assert "another round" in row["rewording"]
 
 
+@pytest.mark.parametrize(
+    ("text", "verdict", "ratio"),
+    [
+        ("The 5,120-GPU run in v5.1 was 2.7 times faster than the 2,496-GPU run in v5.0.", "supported", 2.735),
+        ("Llama 3.1 405B on 5,120 GB200 in v5.1 was 5 times faster than on 2,496 GB200 in v5.0.", "check_this", 2.735),
+        (
+            "Llama 3.1 405B went from 27.33 minutes in v5.0 to 9.99 minutes in v5.1, 2.7 times faster.",
+            "supported",
+            27.33 / 9.99,
+        ),
+        (
+            "Llama 3.1 405B went from 27.33 minutes in v5.0 to 9.99 minutes in v5.1, 4 times faster.",
+            "check_this",
+            27.33 / 9.99,
+        ),
+        ("The 2,496-GPU run in v5.0 was 2.7 times faster than the 5,120-GPU run in v5.1.", "not_checkable", None),
+    ],
+)
+def test_a_speed_up_between_two_runs_or_times_of_its_sentence(
+    text: str, verdict: str, ratio: float | None, inputs: Inputs
+) -> None:
+    row = check_document(text, "text", inputs).filter(metric="speed_up").row(0, named=True)
+    assert row["verdict"] == verdict
+    assert row["computed_high"] == (None if ratio is None else pytest.approx(ratio, abs=5e-4))
+
+
 def test_the_footnote_of_a_result(inputs: Inputs) -> None:
     text = "MLPerf Training v5.0: 2,496 GB200 GPUs trained Llama 3.1 405B in 27.3 minutes. The GB200 NVL72 has 72 GPUs."
     with_age = {
