@@ -126,6 +126,48 @@ def test_a_description_copied_from_another_system_names_that_system(registry: Re
     assert finding["found"] == "143771 MiB; NVLINK Gen4 900 GB/s + NVSWITCH Gen3"
 
 
+GB200_TEXT, GB200_MEMORY = "NVLINK Gen5 1800 GB/s + NVSWITCH Gen5", "189471 MiB"
+
+
+@pytest.mark.parametrize(
+    ("memory", "text", "others", "source"),
+    [
+        # the link alone is wrong, and one description of the submitter has these words
+        (GB200_MEMORY, H200_TEXT, {"link": ("141 GB", H200_TEXT)}, "Someone/link"),
+        # the memory alone
+        (H200_MEMORY, GB200_TEXT, {"memory": (H200_MEMORY, "18x 4th Gen NVLink, 900GB/s")}, "Someone/memory"),
+        # what is right here is no sign of copying, whoever else says it
+        (GB200_MEMORY, H200_TEXT, {"other": (H200_MEMORY, "18x 4th Gen NVLink, 900GB/s")}, None),
+        # of two descriptions the one that says the same of both
+        (H200_MEMORY, H200_TEXT, {"a": ("141 GB", H200_TEXT), "b": (H200_MEMORY, H200_TEXT)}, "Someone/b"),
+        # the submitter's own goes before one that says the same of both
+        (H200_MEMORY, H200_TEXT, {"own": ("141 GB", H200_TEXT), "Another/x": (H200_MEMORY, H200_TEXT)}, "Someone/own"),
+    ],
+)
+def test_where_wrong_words_were_copied_from(
+    memory: str, text: str, others: dict[str, tuple[str, str]], source: str | None, registry: Registry
+) -> None:
+    sizes = {GB200_MEMORY: 189_471 * MIB, H200_MEMORY: 143_771 * MIB, "141 GB": 141 * 10**9}
+    rate = 900.0 if text == H200_TEXT else 1800.0
+    systems = [system("wrong", "GB200 (per GPU)", memory, sizes[memory], text, rate)]
+    for name, (its_memory, its_text) in others.items():
+        folder, _, own_name = name.rpartition("/")
+        its = system(own_name, "H200-SXM-141GB", its_memory, sizes[its_memory], its_text, 900.0)
+        systems.append(its | ({"submitter_folder": folder} if folder else {}))
+    wrong = audit(registry, *systems).filter(system="wrong").row(0, named=True)
+    assert wrong["same_text_as"] == source
+
+
+def test_a_description_that_is_wrong_itself_is_no_source(registry: Registry) -> None:
+    frame = audit(
+        registry,
+        system("gb200", "GB200 (per GPU)", H200_MEMORY, 143_771 * MIB, H200_TEXT, 900.0),
+        system("l40s", "L40S", H200_MEMORY, 143_771 * MIB, H200_TEXT, 900.0),
+        system("gb200b", "GB200 (per GPU)", H200_MEMORY, 143_771 * MIB, H200_TEXT, 900.0),
+    )
+    assert frame["same_text_as"].to_list() == [None, None, None]
+
+
 def test_an_aggregate_is_shared_by_the_accelerators_of_a_node(registry: Registry) -> None:
     text = "18x 5th Gen NVLink, 14.4 TB/s aggregated bandwidth"
     of = {"scale_up_rate_scope": "aggregate"}
