@@ -41,7 +41,8 @@ def size_fabrics(fabrics: pl.LazyFrame | pl.DataFrame) -> pl.DataFrame:
     """Return the switches and links of each fabric.
 
     A leaf spreads its uplinks evenly, so the spines of a two-tier tree are the least divisor of a leaf's uplinks that
-    gives ports enough. A tree whose leaves outnumber a switch's ports has a third tier with as many spines as leaves.
+    gives ports enough. A tree whose leaves outnumber a switch's ports has a third tier: spines take the uplinks of the
+    leaves with half their ports, so where nothing is over-subscribed there are as many as leaves, and pass all on.
 
     Args:
         fabrics: `endpoints` (ports of one plane to attach), `radix` (ports of a switch at the rate of an endpoint),
@@ -63,15 +64,16 @@ def size_fabrics(fabrics: pl.LazyFrame | pl.DataFrame) -> pl.DataFrame:
     sized = sized.with_columns(_leaf=_multiple(_ceiling(ENDPOINTS, pl.col("down_ports")), pl.col("rails")))
     sized = sized.with_columns(tiers=_tiers())
     sized = sized.join(_even_spines(sized), on="_row", how="left")
-    leaf, down, up, tiers = pl.col("_leaf"), pl.col("down_ports"), pl.col("up_ports"), pl.col("tiers")
-    spine = pl.when(tiers == 2).then(pl.col("_spine")).when(tiers == 3).then(leaf).otherwise(0)
-    core = pl.when(tiers == 3).then(_ceiling(leaf * down, RADIX)).otherwise(0)
+    leaf, up, tiers = pl.col("_leaf"), pl.col("up_ports"), pl.col("tiers")
+    uplinks = pl.when(tiers >= 2).then(leaf * up).otherwise(0)
+    spine = pl.when(tiers == 2).then("_spine").when(tiers == 3).then(_ceiling(uplinks, RADIX // 2)).otherwise(0)
+    core = pl.when(tiers == 3).then(_ceiling(uplinks, RADIX)).otherwise(0)
     per_plane = {
         "leaf_switches": leaf,
         "spine_switches": spine,
         "core_switches": core,
-        "leaf_spine_links": pl.when(tiers == 2).then(leaf * up).when(tiers == 3).then(leaf * down).otherwise(0),
-        "spine_core_links": pl.when(tiers == 3).then(leaf * down).otherwise(0),
+        "leaf_spine_links": uplinks,
+        "spine_core_links": pl.when(tiers == 3).then(uplinks).otherwise(0),
     }
     fits = leaf <= RADIX**2 // 2
     return (
@@ -112,8 +114,8 @@ def switch_hops(*, crosses_rail_group: bool) -> pl.Expr:
 
 def _tiers() -> pl.Expr:
     leaf = pl.col("_leaf")
-    one = (ENDPOINTS <= RADIX) & (pl.col("rails") == 1)
-    return pl.when(one & (leaf <= 1)).then(1).when(leaf <= RADIX).then(2).otherwise(3)
+    is_one = (leaf <= 1) & (pl.col("rails") == 1)
+    return pl.when(is_one).then(1).when(leaf <= RADIX).then(2).otherwise(3)
 
 
 def _even_spines(sized: pl.LazyFrame) -> pl.LazyFrame:

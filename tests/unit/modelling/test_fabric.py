@@ -136,18 +136,31 @@ def test_without_more_being_said_there_is_one_plane_of_one_rail_that_is_not_over
     assert sized(endpoints=65, radix=64) == said
 
 
+def test_three_tiers_of_leaves_that_are_oversubscribed() -> None:
+    """At 3:1 a leaf of 64 ports has 16 up, so 342 leaves have 5,472, which take 171 spines of 32 down and 86 cores."""
+    row = sized(endpoints=16_384, radix=64, oversubscription=3.0)
+    assert (row["tiers"], row["leaf_switches"], row["up_ports"]) == (3, 342, 16)
+    assert (row["leaf_spine_links"], row["spine_core_links"]) == (342 * 16, 342 * 16)
+    assert (row["spine_switches"], row["core_switches"]) == (171, 86)
+
+
 def test_more_than_three_tiers_hold_is_null() -> None:
     row = sized(endpoints=65_537, radix=64)
     assert (row["fits"], row["leaf_switches"]) == (False, None)
 
 
-@given(endpoints=st.integers(1, 60_000), radix=st.sampled_from([32, 64, 128, 144]))
-def test_ports_suffice(endpoints: int, radix: int) -> None:
-    row = sized(endpoints=endpoints, radix=radix)
+@given(
+    endpoints=st.integers(1, 60_000),
+    radix=st.sampled_from([32, 64, 128, 144]),
+    oversubscription=st.sampled_from([1.0, 1.5, 2.0, 3.0, 7.0]),
+)
+def test_ports_suffice(endpoints: int, radix: int, oversubscription: float) -> None:
+    row = sized(endpoints=endpoints, radix=radix, oversubscription=oversubscription)
     if not row["fits"]:
         return
     assert row["leaf_switches"] * row["down_ports"] >= endpoints
-    assert row["spine_switches"] * radix >= row["leaf_spine_links"]
+    assert row["leaf_switches"] * row["up_ports"] >= row["leaf_spine_links"]
+    assert row["spine_switches"] * radix >= row["leaf_spine_links"] + row["spine_core_links"]
     assert row["core_switches"] * radix >= row["spine_core_links"]
     if row["tiers"] == 2:
         assert row["up_ports"] % row["spine_switches"] == 0
