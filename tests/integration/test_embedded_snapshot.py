@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import subprocess
 from pathlib import Path
 
@@ -97,7 +96,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 ) -> None:
     done = rackrecon(data, command, "--output", "/dev/null/it")
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.fullmatch(r"rackrecon: /dev/null/it: cannot be written: [A-Za-z ]+\n", done.stderr)
+    assert done.stderr == "rackrecon: /dev/null/it: cannot be written: /dev/null is no folder\n"
 
 
 def test_the_chain_behind_a_score(data: Path, first: subprocess.CompletedProcess[str]) -> None:
